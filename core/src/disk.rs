@@ -1,0 +1,113 @@
+//! What the core asks of a disk, and an in-memory disk that forgets what was not synced.
+//!
+//! The core never touches a file: it queues [`DiskOp`]s, which the host carries out strictly in
+//! order within each log directory, and is told later up to which [`Ticket`] they are done. Reads
+//! go through [`ReadAt`], in jobs.
+//!
+//! Invariants
+//! - tickets of one directory rise by one with each operation
+//! - after a failed operation the directory takes no further one
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::error::DiskError;
+
+/// Index of a log directory in `log.dirs`.
+pub type DirId = u16;
+/// Counts the operations of one directory, from 1.
+pub type Ticket = u64;
+/// Path relative to its log directory, with `/` between parts: `topic-0/00000000000000000000.log`.
+pub type RelPath = Arc<str>;
+
+/// Names an open file, by directory and a number that the core gives and never uses again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FileId {
+    pub dir: DirId,
+    pub number: u64,
+}
+
+/// Pieces of one write, in order; an append is the patched head of a batch and its untouched tail.
+pub type Pieces = SmallVec<[Bytes; 4]>;
+
+/// One operation on one log directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskOp {
+    /// Binds `file` to the path, which is made if it is not there (with its parent directories).
+    Open { file: FileId, path: RelPath },
+    /// Writes the pieces one after the other from byte `at`. `at` is the end of the file as the core
+    /// knows it, or a position within it that is to be overwritten.
+    Append { file: FileId, at: u64, bufs: Pieces },
+    /// Cuts the file to `len` bytes.
+    Truncate { file: FileId, len: u64 },
+    /// Forces the file's bytes and length to the medium (fsync).
+    Sync { file: FileId },
+    /// Forgets the binding; the file itself stays. Bytes on their way to a socket are unharmed.
+    Close { file: FileId },
+    /// Renames a file or a directory within the log directory; open files follow.
+    Rename { from: RelPath, to: RelPath },
+    /// Removes a file, or a directory with all in it; missing is fine.
+    Unlink { path: RelPath },
+    /// Writes a whole small file so that after a crash either the old or the new one is there:
+    /// temporary file, fsync, rename, fsync of the directory.
+    Replace { path: RelPath, bytes: Bytes },
+    /// Forces the directory's entries (created, renamed, removed names) to the medium.
+    SyncDirectory { path: RelPath },
+}
+
+/// Operations waiting for the host, and the counters that name them. Owned by the broker.
+#[derive(Clone, Debug, Default)]
+pub struct DiskQueue {
+    next_file: u64,
+    last_ticket: BTreeMap<DirId, Ticket>,
+    waiting: Vec<(DirId, Ticket, DiskOp)>,
+}
+
+impl DiskQueue {
+    /// A file number never used before in this life of the broker.
+    pub fn new_file(&mut self, dir: DirId) -> FileId {
+        self.next_file += 1;
+        FileId {
+            dir,
+            number: self.next_file,
+        }
+    }
+
+    /// Queues an operation; its ticket comes back in `DiskDone`.
+    pub fn push(&mut self, dir: DirId, op: DiskOp) -> Ticket {
+        let ticket = self.last_ticket.entry(dir).or_insert(0);
+        *ticket += 1;
+        self.waiting.push((dir, *ticket, op));
+        *ticket
+    }
+
+    /// The ticket of the last operation queued for `dir`; 0 when there was none.
+    pub fn last_ticket(&self, dir: DirId) -> Ticket {
+        self.last_ticket.get(&dir).copied().unwrap_or(0)
+    }
+
+    /// Hands over everything queued, oldest first.
+    pub fn take(&mut self) -> Vec<(DirId, Ticket, DiskOp)> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+/// Reading side of a host's disk, for jobs: by path, since a job may meet files that nobody opened.
+pub trait ReadAt {
+    /// Up to `len` bytes of the file from byte `at`; fewer only at the end of the file.
+    fn read_at(&self, dir: DirId, path: &str, at: u64, len: usize) -> Result<Bytes, DiskError>;
+    /// Length of the file in bytes.
+    fn len(&self, dir: DirId, path: &str) -> Result<u64, DiskError>;
+    /// Names in the directory, sorted; directories end with `/`. `path` "" is the log directory itself.
+    fn list(&self, dir: DirId, path: &str) -> Result<Vec<String>, DiskError>;
+}
+
+pub mod memory;

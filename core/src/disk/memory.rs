@@ -1,0 +1,1 @@
+//! The in-memory disk of simulations and tests.

@@ -1,0 +1,113 @@
+//! The host contract: everything that goes into a broker and comes out of it.
+//!
+//! The host decodes and validates a frame on the connection's side
+//! ([`admit`](crate::broker::admit)), calls [`Broker::handle`](crate::broker::Broker::handle) with
+//! an [`Input`], then takes every [`Output`] until there is none, and asks for the next time-out.
+//! Disk operations come out in order per log directory. A connection's answers may come out in any
+//! order: the host sends them in the order of their [`RequestId`]s.
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+use crate::broker::Admitted;
+use crate::disk::{DirId, DiskOp, FileId, Ticket};
+use crate::error::DiskError;
+use crate::log::{Job, JobResult};
+
+/// A connection, numbered by the host and never again.
+pub type ConnId = u64;
+/// A request of a connection, numbered by the host from 0 in the order of arrival.
+pub type RequestId = u64;
+/// A job, numbered by the broker and never again.
+pub type JobId = u64;
+
+/// What happened.
+#[derive(Debug)]
+pub enum Input {
+    /// A whole request, decoded and (for produce) validated.
+    Request {
+        conn: ConnId,
+        request: RequestId,
+        body: Box<Admitted>,
+    },
+    /// The connection is gone; whatever it waits for is freed.
+    Disconnected {
+        conn: ConnId,
+    },
+    /// Every operation of `dir` up to and with `upto` is done.
+    DiskDone {
+        dir: DirId,
+        upto: Ticket,
+    },
+    /// The operation failed; the directory is offline and none after it was tried.
+    DiskFailed {
+        dir: DirId,
+        ticket: Ticket,
+        error: DiskError,
+    },
+    JobDone {
+        job: JobId,
+        result: JobResult,
+    },
+    /// Stop in order: flush, write checkpoints and the clean mark, then say [`Output::Stopped`].
+    Shutdown,
+    /// The time that `poll_timeout` named has come.
+    Tick,
+}
+
+/// What shall happen.
+#[derive(Debug)]
+pub enum Output {
+    /// The answer, length prefix included; no part at all for a produce with acks=0, which only frees its place.
+    Respond {
+        conn: ConnId,
+        request: RequestId,
+        parts: Parts,
+    },
+    /// Close the connection and log the reason.
+    Close {
+        conn: ConnId,
+        reason: String,
+    },
+    Disk {
+        dir: DirId,
+        ticket: Ticket,
+        op: DiskOp,
+    },
+    /// Work too long for the owner: reads only, anywhere but in `handle`; see [`run_job`](crate::log::run_job).
+    Job {
+        job: JobId,
+        work: Job,
+    },
+    /// One line for the operator.
+    Say {
+        level: Level,
+        text: String,
+    },
+    /// The stop is complete; `failed` when it was no wish but the loss of the last log directory.
+    Stopped {
+        failed: Option<String>,
+    },
+}
+
+/// How loudly a line for the operator is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    Info,
+    Warn,
+    Error,
+}
+
+/// A piece of an answer. The pieces' whole length is known before the first byte is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    Bytes(Bytes),
+    /// `len` bytes of an open file from byte `pos`: sent by `sendfile` where there is one.
+    File {
+        file: FileId,
+        pos: u64,
+        len: u32,
+    },
+}
+
+pub type Parts = SmallVec<[Part; 4]>;

@@ -1,0 +1,34 @@
+//! # highwater-core: a Kafka broker as a value
+//!
+//! Nothing here opens a file or a socket, reads a clock, draws a random number or starts a thread.
+//! A *host* does that: the native broker (package `highwater`) or the lab in the browser (package
+//! `highwater-web`). The host pushes what happened in, as an [`Input`](io::Input), and takes what
+//! shall happen out, as an [`Output`](io::Output); time and seeds are arguments. So the same code
+//! can be run for real, tested step by step, and watched.
+//!
+//! Reading order, which is also the order of dependencies: each layer uses only those above it.
+//!
+//! 1. [`types`], [`error`], [`trace`]: the words; the facts that a run leaves behind
+//! 2. [`record`]: record batches, format v2, byte by byte
+//! 3. [`disk`], [`cx`]: what the core asks of a disk; what every deciding function is handed
+//! 4. [`protocol`]: frames, headers, requests and answers
+//! 5. [`log`]: one partition's log on disk: segments, sparse indexes, recovery, retention
+//! 6. [`coordination`]: the tree of nodes that remembers topics, ids and configurations
+//! 7. [`config`]: every key of a broker and of a topic, in one table
+//! 8. [`io`], [`broker`]: the host contract and the broker that keeps it
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+#![forbid(unsafe_code)]
+
+pub mod broker;
+pub mod config;
+pub mod coordination;
+pub mod cx;
+pub mod disk;
+pub mod error;
+pub mod io;
+pub mod log;
+pub mod protocol;
+pub mod record;
+pub mod trace;
+pub mod types;

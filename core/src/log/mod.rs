@@ -1,0 +1,9 @@
+//! One partition's log on disk.
+
+/// Work on files that takes longer than the owner may: data in, [`JobResult`] out.
+#[derive(Clone, Debug)]
+pub enum Job {}
+
+/// What a [`Job`] found.
+#[derive(Clone, Debug)]
+pub enum JobResult {}

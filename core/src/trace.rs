@@ -1,0 +1,297 @@
+//! The facts that a run leaves behind (rule R3).
+//!
+//! Each decision emits one [`Fact`]. It carries the event that caused it and the place in the code
+//! that emitted it, so that a reader can ask of any picture: why, and where is that decided? Facts
+//! are built lazily: with nobody listening, [`Cx::emit`](crate::cx::Cx::emit) costs one branch.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ErrorCode;
+use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition};
+
+/// Who emitted an event: a broker's id, or a number the simulator gives to clients.
+pub type NodeId = u32;
+
+/// Names one event of a run; `seq` counts from 1 per node, 0 means "no cause known".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EventId {
+    pub node: NodeId,
+    pub seq: u64,
+}
+
+impl EventId {
+    pub const NONE: EventId = EventId { node: 0, seq: 0 };
+}
+
+/// One fact, when it became so, and what it follows from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub id: EventId,
+    pub cause: EventId,
+    pub at_ms: Millis,
+    pub fact: Fact,
+    /// `file:line` of the emit site. Not part of equality of runs: it is shown, never compared or hashed.
+    #[serde(skip)]
+    pub site: Site,
+}
+
+/// Place in the source that emitted a fact; equal to every other site, so that it never decides anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Site(pub Option<&'static std::panic::Location<'static>>);
+
+impl PartialEq for Site {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// Why a segment was closed and a new one begun (`LogSegment.shouldRoll`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RollReason {
+    /// The batch would take the segment past `segment.bytes`.
+    Size,
+    /// The segment is older than `segment.ms` less its jitter.
+    Time,
+    /// The offset or time index is full.
+    IndexFull,
+    /// The offset relative to the segment's base would not fit 31 bits.
+    OffsetOverflow,
+    /// Asked for: by an operator, or by retention of an expired active segment.
+    Asked,
+}
+
+/// Why a segment was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeleteReason {
+    RetentionTime,
+    RetentionSize,
+    LogStartOffset,
+    Truncation,
+}
+
+/// Everything worth seeing. One sentence each by `Display`, one form for machines by serde.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Fact {
+    BatchAppended {
+        partition: TopicPartition,
+        base_offset: Offset,
+        last_offset: Offset,
+        segment: Offset,
+        position: u64,
+        size_bytes: u32,
+        epoch: LeaderEpoch,
+    },
+    BatchWritten {
+        partition: TopicPartition,
+        log_end: Offset,
+    },
+    DuplicateBatch {
+        partition: TopicPartition,
+        base_offset: Offset,
+        last_offset: Offset,
+    },
+    BatchRefused {
+        partition: TopicPartition,
+        code: ErrorCode,
+    },
+    IndexEntryAdded {
+        partition: TopicPartition,
+        segment: Offset,
+        offset: Offset,
+        position: u64,
+    },
+    TimeIndexEntryAdded {
+        partition: TopicPartition,
+        segment: Offset,
+        timestamp_ms: Millis,
+        offset: Offset,
+    },
+    SegmentRolled {
+        partition: TopicPartition,
+        closed: Offset,
+        opened: Offset,
+        reason: RollReason,
+    },
+    SegmentDeleted {
+        partition: TopicPartition,
+        segment: Offset,
+        size_bytes: u64,
+        reason: DeleteReason,
+    },
+    LogStartMoved {
+        partition: TopicPartition,
+        to: Offset,
+    },
+    HighWatermarkMoved {
+        partition: TopicPartition,
+        from: Offset,
+        to: Offset,
+    },
+    LogTruncated {
+        partition: TopicPartition,
+        from: Offset,
+        to: Offset,
+    },
+    LogRecovered {
+        partition: TopicPartition,
+        log_start: Offset,
+        log_end: Offset,
+        cut_bytes: u64,
+        reason: Option<String>,
+    },
+    DirectoryFailed {
+        dir: u16,
+        reason: String,
+    },
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use Fact::*;
+        match self {
+            BatchAppended {
+                partition,
+                base_offset,
+                last_offset,
+                segment,
+                position,
+                size_bytes,
+                epoch,
+            } => write!(
+                f,
+                "{partition}: offsets {base_offset}..={last_offset} in epoch {epoch}, {size_bytes} bytes at byte {position} of segment {segment}"
+            ),
+            BatchWritten { partition, log_end } => write!(f, "{partition}: written up to LEO {log_end}"),
+            DuplicateBatch {
+                partition,
+                base_offset,
+                last_offset,
+            } => {
+                write!(
+                    f,
+                    "{partition}: a retry of offsets {base_offset}..={last_offset}, not stored again"
+                )
+            }
+            BatchRefused { partition, code } => write!(f, "{partition}: batch refused with {code}"),
+            IndexEntryAdded {
+                partition,
+                segment,
+                offset,
+                position,
+            } => {
+                write!(
+                    f,
+                    "{partition}: index entry of segment {segment}: offset {offset} is at byte {position}"
+                )
+            }
+            TimeIndexEntryAdded {
+                partition,
+                segment,
+                timestamp_ms,
+                offset,
+            } => {
+                write!(
+                    f,
+                    "{partition}: time index entry of segment {segment}: up to {timestamp_ms} ms by offset {offset}"
+                )
+            }
+            SegmentRolled {
+                partition,
+                closed,
+                opened,
+                reason,
+            } => {
+                write!(
+                    f,
+                    "{partition}: segment {closed} closed ({reason:?}), segment {opened} opened"
+                )
+            }
+            SegmentDeleted {
+                partition,
+                segment,
+                size_bytes,
+                reason,
+            } => {
+                write!(
+                    f,
+                    "{partition}: segment {segment} of {size_bytes} bytes deleted ({reason:?})"
+                )
+            }
+            LogStartMoved { partition, to } => write!(f, "{partition}: log start offset is now {to}"),
+            HighWatermarkMoved { partition, from, to } => {
+                write!(f, "{partition}: high watermark {from} -> {to}")
+            }
+            LogTruncated { partition, from, to } => {
+                write!(f, "{partition}: log end cut back from {from} to {to}")
+            }
+            LogRecovered {
+                partition,
+                log_start,
+                log_end,
+                cut_bytes,
+                reason,
+            } => {
+                write!(
+                    f,
+                    "{partition}: recovered, offsets {log_start}..{log_end}, {cut_bytes} bytes cut"
+                )?;
+                reason.iter().try_for_each(|why| write!(f, " ({why})"))
+            }
+            DirectoryFailed { dir, reason } => write!(f, "log directory {dir} is offline: {reason}"),
+        }
+    }
+}
+
+/// Collects events while somebody listens.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    pub node: NodeId,
+    on: bool,
+    next: u64,
+    events: Vec<Event>,
+}
+
+impl Trace {
+    /// Listens from the start.
+    pub fn recording(node: NodeId) -> Self {
+        Self {
+            node,
+            on: true,
+            ..Self::default()
+        }
+    }
+
+    /// Drops everything: the native broker with nobody attached.
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Hands over what has gathered since the last call, oldest first.
+    pub fn take(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Called through [`Cx::emit`](crate::cx::Cx::emit).
+    pub(crate) fn push(&mut self, at_ms: Millis, cause: EventId, fact: Fact, site: Site) -> EventId {
+        self.next += 1;
+        let id = EventId {
+            node: self.node,
+            seq: self.next,
+        };
+        self.events.push(Event {
+            id,
+            cause,
+            at_ms,
+            fact,
+            site,
+        });
+        id
+    }
+}

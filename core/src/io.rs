@@ -6,13 +6,14 @@
 //! Disk operations come out in order per log directory. A connection's answers may come out in any
 //! order: the host sends them in the order of their [`RequestId`]s.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use crate::broker::Admitted;
+use crate::broker::{Admission, Admitted, Job, JobResult};
 use crate::disk::{DirId, DiskOp, FileId, Ticket};
 use crate::error::DiskError;
-use crate::log::{Job, JobResult};
 
 /// A connection, numbered by the host and never again.
 pub type ConnId = u64;
@@ -20,6 +21,8 @@ pub type ConnId = u64;
 pub type RequestId = u64;
 /// A job, numbered by the broker and never again.
 pub type JobId = u64;
+/// Index of a listener in [`Boot::listeners`](crate::broker::Boot::listeners).
+pub type ListenerId = u16;
 
 /// What happened.
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub enum Input {
     Request {
         conn: ConnId,
         request: RequestId,
+        /// Where the connection came in: answers name the broker by this listener's address.
+        listener: ListenerId,
         body: Box<Admitted>,
     },
     /// The connection is gone; whatever it waits for is freed.
@@ -64,7 +69,12 @@ pub enum Output {
         request: RequestId,
         parts: Parts,
     },
-    /// Close the connection and log the reason.
+    /// What the connections' side needs to admit requests has changed: hand this one to
+    /// [`admit`](crate::broker::admit) from now on. The first comes before [`Output::Ready`].
+    Admission(Arc<Admission>),
+    /// Everything is recovered: accept connections.
+    Ready,
+    /// Close the connection and log the reason. Answers already given may be sent first.
     Close {
         conn: ConnId,
         reason: String,
@@ -74,7 +84,7 @@ pub enum Output {
         ticket: Ticket,
         op: DiskOp,
     },
-    /// Work too long for the owner: reads only, anywhere but in `handle`; see [`run_job`](crate::log::run_job).
+    /// Work too long for the owner: reads only, anywhere but in `handle`; see [`run_job`](crate::broker::run_job).
     Job {
         job: JobId,
         work: Job,

@@ -1,0 +1,71 @@
+//! Work that reads files, which the owner may not do: data in, data out.
+//!
+//! The host runs a job wherever it likes (inline, on a pool) and hands the result back as
+//! [`Input::JobDone`](crate::io::Input::JobDone). A job reads and never writes: what it finds may
+//! lead to disk operations, but the owner queues them.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use crate::disk::{DirId, ReadAt};
+use crate::error::DiskError;
+use crate::log;
+
+/// What shall be read.
+#[derive(Clone, Debug)]
+pub enum Job {
+    /// At boot: which files and partition directories a log directory has.
+    Survey { dir: DirId },
+    /// Work on one partition's log.
+    Log(log::Job),
+}
+
+/// What a [`Job`] found.
+#[derive(Clone, Debug)]
+pub enum JobResult {
+    Survey {
+        dir: DirId,
+        found: Result<Survey, DiskError>,
+    },
+    Log(log::JobResult),
+}
+
+/// A log directory as it was found at boot.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// The small files in the directory itself, by name: checkpoints, `meta.properties`, the clean mark.
+    pub files: BTreeMap<String, Bytes>,
+    /// Names of the directories in it, without the `/`.
+    pub directories: Vec<String>,
+}
+
+/// Root files beyond this size are none of ours and are not read.
+const MAX_ROOT_FILE_BYTES: u64 = 16 << 20;
+
+/// Carries out a job. A file that cannot be read fails the directory, so it is part of the result.
+pub fn run_job(job: Job, disk: &dyn ReadAt) -> JobResult {
+    match job {
+        Job::Survey { dir } => JobResult::Survey {
+            dir,
+            found: survey(dir, disk),
+        },
+        Job::Log(job) => match job {},
+    }
+}
+
+fn survey(dir: DirId, disk: &dyn ReadAt) -> Result<Survey, DiskError> {
+    let mut found = Survey::default();
+    for name in disk.list(dir, "")? {
+        if let Some(directory) = name.strip_suffix('/') {
+            found.directories.push(directory.to_owned());
+            continue;
+        }
+        let length = disk.len(dir, &name)?;
+        if length <= MAX_ROOT_FILE_BYTES {
+            let bytes = disk.read_at(dir, &name, 0, length as usize)?;
+            found.files.insert(name, bytes);
+        }
+    }
+    Ok(found)
+}

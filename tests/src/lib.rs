@@ -1,1 +1,3 @@
-//! Helpers for the tests in `tests/`.
+//! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]).
+
+pub mod broker;

@@ -1,0 +1,223 @@
+//! A real broker for a test: its own process, port and directory, gone when the value is dropped.
+//!
+//! ```no_run
+//! # use highwater_tests::broker::TestBroker;
+//! let broker = TestBroker::start(&["auto.create.topics.enable=false"]);
+//! println!("point a client at {}", broker.address());
+//! ```
+//!
+//! Invariants
+//! - a value that was returned is ready: the broker said so itself, nothing is polled
+//! - the process never outlives the value, and the directory never outlives both
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// What `highwater` prints on stdout once it takes connections holds this word.
+const READY: &str = "listening";
+/// A broker that has said nothing for so long is broken; never reached by one that works.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// One `highwater server` process with a data directory of its own.
+pub struct TestBroker {
+    child: Option<Child>,
+    port: u16,
+    http_port: Option<u16>,
+    directory: Arc<TempDir>,
+    overrides: Vec<String>,
+    log: Arc<Mutex<String>>,
+}
+
+impl TestBroker {
+    /// Starts a broker with an empty directory; `overrides` are lines of `server.properties`.
+    pub fn start(overrides: &[&str]) -> Self {
+        let directory = tempfile::Builder::new()
+            .prefix("highwater-test-")
+            .tempdir()
+            .expect("make a temporary directory");
+        let overrides = overrides.iter().map(ToString::to_string).collect();
+        Self::start_in(Arc::new(directory), free_port(), overrides)
+    }
+
+    /// Starts `highwater up --brokers 1`: the broker together with its page.
+    pub fn start_with_page() -> Self {
+        let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
+        let (port, http_port) = (free_port(), free_port());
+        let mut command = Command::new(binary());
+        command.args(["up", "--brokers", "1"]);
+        command.args([
+            "--port",
+            &port.to_string(),
+            "--http",
+            &format!("127.0.0.1:{http_port}"),
+        ]);
+        command.arg("--data").arg(directory.path().join("data"));
+        let (child, log) = spawn_until_ready(command);
+        Self {
+            child: Some(child),
+            port,
+            http_port: Some(http_port),
+            directory,
+            overrides: Vec::new(),
+            log,
+        }
+    }
+
+    fn start_in(directory: Arc<TempDir>, port: u16, overrides: Vec<String>) -> Self {
+        let mut properties = format!(
+            "broker.id=1\nlisteners=PLAINTEXT://127.0.0.1:{port}\nlog.dirs={}\n",
+            directory.path().join("data").display()
+        );
+        for line in &overrides {
+            properties.push_str(line);
+            properties.push('\n');
+        }
+        let file = directory.path().join("server.properties");
+        std::fs::write(&file, properties).expect("write server.properties");
+        let mut command = Command::new(binary());
+        command.arg("server").arg(&file);
+        let (child, log) = spawn_until_ready(command);
+        Self {
+            child: Some(child),
+            port,
+            http_port: None,
+            directory,
+            overrides,
+            log,
+        }
+    }
+
+    /// `host:port` for clients.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Where the page is; only after [`start_with_page`](Self::start_with_page).
+    pub fn page_address(&self) -> String {
+        let port = self.http_port.expect("this broker serves no page");
+        format!("http://127.0.0.1:{port}/")
+    }
+
+    /// The log directory (`log.dirs`).
+    pub fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// All that the broker has printed so far.
+    pub fn log(&self) -> String {
+        self.log.lock().map(|log| log.clone()).unwrap_or_default()
+    }
+
+    /// The broker's process id.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().expect("the broker was stopped").id()
+    }
+
+    /// Asks it to stop (SIGTERM) and waits until it has; answers how it ended.
+    pub fn stop(&mut self) -> ExitStatus {
+        let mut child = self.child.take().expect("the broker was stopped before");
+        let asked = Command::new("kill").arg(child.id().to_string()).status();
+        assert!(asked.is_ok_and(|s| s.success()), "send SIGTERM");
+        child.wait().expect("wait for the broker")
+    }
+
+    /// Ends it as a power cut would end a process: no handler runs (SIGKILL).
+    pub fn kill(&mut self) {
+        let mut child = self.child.take().expect("the broker was stopped before");
+        child.kill().expect("send SIGKILL");
+        child.wait().expect("wait for the broker");
+    }
+
+    /// Starts it again after [`stop`](Self::stop) or [`kill`](Self::kill), on the same port and files.
+    pub fn restart(&mut self) {
+        assert!(self.child.is_none(), "stop the broker first");
+        let (directory, overrides) = (self.directory.clone(), self.overrides.clone());
+        *self = Self::start_in(directory, self.port, overrides);
+    }
+}
+
+impl Drop for TestBroker {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        if std::thread::panicking() {
+            eprintln!("--- the broker's output\n{}", self.log());
+        }
+    }
+}
+
+/// The `highwater` binary of the same profile as the running test.
+pub fn binary() -> PathBuf {
+    let this = std::env::current_exe().expect("path of the running test");
+    let path = this
+        .ancestors()
+        .nth(2)
+        .unwrap_or(Path::new("."))
+        .join("highwater");
+    assert!(
+        path.exists(),
+        "{} is not built: run `cargo build --profile ci -p highwater`, or `cargo xtask test`",
+        path.display()
+    );
+    path
+}
+
+/// A port that was free a moment ago on the loopback interface.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bind a free port");
+    listener.local_addr().expect("address of a bound socket").port()
+}
+
+/// Starts the command and waits for its ready line; what it prints is kept and never blocks it.
+fn spawn_until_ready(mut command: Command) -> (Child, Arc<Mutex<String>>) {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("start {command:?}: {e}"));
+    let log = Arc::new(Mutex::new(String::new()));
+    let (ready, is_ready) = channel();
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let stderr = child.stderr.take().expect("stderr is piped");
+    collect_lines(stdout, log.clone(), move |line| {
+        if line.contains(READY) {
+            let _ = ready.send(());
+        }
+    });
+    collect_lines(stderr, log.clone(), |_| ());
+    let why = match is_ready.recv_timeout(READY_WITHIN) {
+        Ok(()) => return (child, log),
+        Err(RecvTimeoutError::Timeout) => "said not that it is ready",
+        Err(RecvTimeoutError::Disconnected) => "ended before it was ready",
+    };
+    let _ = child.kill();
+    let status = child.wait();
+    let said = log.lock().map(|log| log.clone()).unwrap_or_default();
+    panic!("the broker {why} ({status:?}); it printed:\n{said}");
+}
+
+fn collect_lines(
+    pipe: impl Read + Send + 'static,
+    log: Arc<Mutex<String>>,
+    mut seen: impl FnMut(&str) + Send + 'static,
+) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            if let Ok(mut log) = log.lock() {
+                log.push_str(&line);
+                log.push('\n');
+            }
+            seen(&line);
+        }
+    });
+}

@@ -146,6 +146,12 @@ pub enum Fact {
         dir: u16,
         reason: String,
     },
+    /// A multi happened in the coordination tree; it is acknowledged only after its sync.
+    CoordinationChanged {
+        zxid: i64,
+        /// `create /path`, `set /path`, `delete /path`, in order.
+        changes: Vec<String>,
+    },
 }
 
 impl fmt::Display for Fact {
@@ -241,6 +247,9 @@ impl fmt::Display for Fact {
                 reason.iter().try_for_each(|why| write!(f, " ({why})"))
             }
             DirectoryFailed { dir, reason } => write!(f, "log directory {dir} is offline: {reason}"),
+            CoordinationChanged { zxid, changes } => {
+                write!(f, "coordination change {zxid}: {}", changes.join(", "))
+            }
         }
     }
 }

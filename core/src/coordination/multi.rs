@@ -1,0 +1,121 @@
+//! What can be asked of the tree: a list of operations that happen all or not at all.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use thiserror::Error;
+
+use super::tree::Stat;
+
+/// One step of a [`Multi`]. `version: None` accepts any version, as ZooKeeper's -1 does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Makes a node at version 0. The parent must be there, the node must not.
+    Create { path: Arc<str>, data: Bytes },
+    /// Replaces the node's bytes and raises its version by one.
+    Set {
+        path: Arc<str>,
+        data: Bytes,
+        version: Option<i32>,
+    },
+    /// Removes a node that has no children.
+    Delete { path: Arc<str>, version: Option<i32> },
+    /// Changes nothing; fails the multi unless the node is there at this version.
+    Check { path: Arc<str>, version: Option<i32> },
+}
+
+impl Op {
+    pub fn path(&self) -> &Arc<str> {
+        match self {
+            Op::Create { path, .. }
+            | Op::Set { path, .. }
+            | Op::Delete { path, .. }
+            | Op::Check { path, .. } => path,
+        }
+    }
+}
+
+/// Operations that happen together, in order, each seeing those before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Multi {
+    pub ops: Vec<Op>,
+}
+
+impl Multi {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn create(mut self, path: impl Into<Arc<str>>, data: impl Into<Bytes>) -> Self {
+        self.ops.push(Op::Create {
+            path: path.into(),
+            data: data.into(),
+        });
+        self
+    }
+
+    #[must_use]
+    pub fn set(mut self, path: impl Into<Arc<str>>, data: impl Into<Bytes>, version: Option<i32>) -> Self {
+        self.ops.push(Op::Set {
+            path: path.into(),
+            data: data.into(),
+            version,
+        });
+        self
+    }
+
+    #[must_use]
+    pub fn delete(mut self, path: impl Into<Arc<str>>, version: Option<i32>) -> Self {
+        self.ops.push(Op::Delete {
+            path: path.into(),
+            version,
+        });
+        self
+    }
+
+    #[must_use]
+    pub fn check(mut self, path: impl Into<Arc<str>>, version: Option<i32>) -> Self {
+        self.ops.push(Op::Check {
+            path: path.into(),
+            version,
+        });
+        self
+    }
+}
+
+/// What became of one operation of a multi that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpResult {
+    Created(Stat),
+    Set(Stat),
+    Deleted,
+    Checked,
+}
+
+/// Why an operation cannot happen (ZooKeeper's `KeeperException` codes of the same names).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NodeError {
+    #[error("there is no such node")]
+    NoNode,
+    #[error("the node is there already")]
+    NodeExists,
+    #[error("the node is at version {actual}, not {expected}")]
+    BadVersion { expected: i32, actual: i32 },
+    #[error("the node has children")]
+    NotEmpty,
+    #[error("a path is / or parts that each begin with /, none of them empty, '.' or '..'")]
+    BadArguments,
+    #[error("a node holds at most {limit} bytes, not {asked}")]
+    TooLarge { limit: u32, asked: u64 },
+}
+
+/// The first operation that could not happen; the tree is as it was before the multi.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("operation {index} on {path}: {error}")]
+pub struct MultiError {
+    /// Place in [`Multi::ops`], from 0.
+    pub index: u32,
+    pub path: Arc<str>,
+    pub error: NodeError,
+}

@@ -1,0 +1,322 @@
+//! The tree and its two files: a log of multis and, now and then, a snapshot that lets the log begin anew.
+//!
+//! The order of the operations is what keeps the promise. A multi is appended and synced, and its
+//! ticket is the sync's. A snapshot replaces the old one whole before the log is cut to nothing, so
+//! that at any moment snapshot and log together hold every acknowledged multi.
+
+use crate::cx::Cx;
+use crate::disk::{DirId, DiskOp, FileId, Ticket};
+use crate::trace::Fact;
+
+use super::multi::{Multi, MultiError, Op, OpResult};
+use super::record;
+use super::snapshot::{self, Recovered};
+use super::tree::Tree;
+
+/// The log of multis, at the top of the first log directory.
+pub const LOG_PATH: &str = "coordination-log";
+/// The last snapshot, beside it.
+pub const SNAPSHOT_PATH: &str = "coordination-snapshot";
+/// The log is left alone up to this size, so that a small tree is not written over and over.
+const SNAPSHOT_AFTER_BYTES: u64 = 1 << 20;
+
+/// A [`Tree`] that survives: each change is on disk before it is acknowledged.
+#[derive(Clone, Debug)]
+pub struct Coordination {
+    tree: Tree,
+    dir: DirId,
+    log: FileId,
+    log_bytes: u64,
+    /// Length of the last snapshot: the log may grow to as much before the next is written, so that
+    /// snapshots cost no more than the log itself.
+    snapshot_bytes: u64,
+    snapshot_after_bytes: u64,
+    durable: Ticket,
+}
+
+impl Coordination {
+    /// Takes up what [`recover`](super::recover) found: opens the log and cuts its torn tail.
+    pub fn open(cx: &mut Cx, dir: DirId, recovered: Recovered) -> Self {
+        let log = cx.disk.new_file(dir);
+        cx.disk.push(
+            dir,
+            DiskOp::Open {
+                file: log,
+                path: LOG_PATH.into(),
+            },
+        );
+        cx.disk.push(
+            dir,
+            DiskOp::Truncate {
+                file: log,
+                len: recovered.log_bytes,
+            },
+        );
+        // What recovery read may have been written but never synced; from here on it is answered for,
+        // and the file's name must be as durable as what is in it.
+        cx.disk.push(dir, DiskOp::Sync { file: log });
+        cx.disk.push(dir, DiskOp::SyncDirectory { path: "".into() });
+        Self {
+            tree: recovered.tree,
+            dir,
+            log,
+            log_bytes: recovered.log_bytes,
+            snapshot_bytes: 0,
+            snapshot_after_bytes: SNAPSHOT_AFTER_BYTES,
+            durable: 0,
+        }
+    }
+
+    /// The tree with every multi submitted so far, acknowledged or not.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Does the multi in memory and queues it for the disk. It counts, and may be answered for, when
+    /// the ticket is done; whatever is decided from the tree meanwhile has a later ticket.
+    pub fn submit(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(Vec<OpResult>, Ticket), MultiError> {
+        let results = self.append(cx, multi)?;
+        Ok((results, self.sync(cx)))
+    }
+
+    /// Several multis, each whole or not at all, behind one sync. The ticket covers those that happened.
+    pub fn submit_all(
+        &mut self,
+        cx: &mut Cx,
+        multis: &[Multi],
+    ) -> (Vec<Result<Vec<OpResult>, MultiError>>, Ticket) {
+        let results = multis.iter().map(|multi| self.append(cx, multi)).collect();
+        (results, self.sync(cx))
+    }
+
+    /// The host carried out every operation of the directory up to this ticket.
+    pub fn disk_done(&mut self, upto: Ticket) {
+        self.durable = self.durable.max(upto);
+    }
+
+    /// Whether what was submitted under this ticket is on disk for good.
+    pub fn is_durable(&self, ticket: Ticket) -> bool {
+        ticket <= self.durable
+    }
+
+    fn append(&mut self, cx: &mut Cx, multi: &Multi) -> Result<Vec<OpResult>, MultiError> {
+        let results = self.tree.apply(multi)?;
+        let bytes = record::encode(self.tree.zxid(), multi);
+        let at = self.log_bytes;
+        self.log_bytes += bytes.len() as u64;
+        cx.disk.push(
+            self.dir,
+            DiskOp::Append {
+                file: self.log,
+                at,
+                bufs: [bytes].into_iter().collect(),
+            },
+        );
+        cx.emit(|| Fact::CoordinationChanged {
+            zxid: self.tree.zxid(),
+            changes: multi.ops.iter().filter_map(describe).collect(),
+        });
+        Ok(results)
+    }
+
+    fn sync(&mut self, cx: &mut Cx) -> Ticket {
+        let ticket = cx.disk.push(self.dir, DiskOp::Sync { file: self.log });
+        if self.log_bytes >= self.snapshot_after_bytes.max(self.snapshot_bytes) {
+            self.write_snapshot(cx);
+        }
+        ticket
+    }
+
+    fn write_snapshot(&mut self, cx: &mut Cx) {
+        let bytes = snapshot::encode(&self.tree);
+        self.snapshot_bytes = bytes.len() as u64;
+        self.log_bytes = 0;
+        cx.disk.push(
+            self.dir,
+            DiskOp::Replace {
+                path: SNAPSHOT_PATH.into(),
+                bytes,
+            },
+        );
+        cx.disk.push(
+            self.dir,
+            DiskOp::Truncate {
+                file: self.log,
+                len: 0,
+            },
+        );
+    }
+}
+
+fn describe(op: &Op) -> Option<String> {
+    match op {
+        Op::Create { path, .. } => Some(format!("create {path}")),
+        Op::Set { path, .. } => Some(format!("set {path}")),
+        Op::Delete { path, .. } => Some(format!("delete {path}")),
+        Op::Check { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coordination::{OpResult, recover};
+    use crate::disk::DiskQueue;
+    use crate::trace::{EventId, Trace};
+    use crate::types::Rng;
+
+    /// The two files, as operations have left them.
+    #[derive(Clone, Default)]
+    struct Files {
+        log: Vec<u8>,
+        snapshot: Vec<u8>,
+    }
+
+    impl Files {
+        /// Does one operation, of an append only the first `part` bytes.
+        fn apply(&mut self, op: &DiskOp, part: usize) {
+            match op {
+                DiskOp::Append { at, bufs, .. } => {
+                    let bytes = bufs.concat();
+                    self.log.truncate(*at as usize);
+                    assert_eq!(self.log.len() as u64, *at, "no hole");
+                    self.log.extend_from_slice(&bytes[..part.min(bytes.len())]);
+                }
+                DiskOp::Truncate { len, .. } => self.log.truncate(*len as usize),
+                DiskOp::Replace { bytes, .. } => self.snapshot = bytes.to_vec(),
+                DiskOp::Open { .. } | DiskOp::Sync { .. } | DiskOp::SyncDirectory { .. } => {}
+                other => panic!("unexpected {other:?}"),
+            }
+        }
+    }
+
+    /// Runs `work` on a store opened on the files; hands back the operations it queued.
+    fn run<R>(
+        files: &Files,
+        work: impl FnOnce(&mut Coordination, &mut Cx) -> R,
+    ) -> (R, Vec<(Ticket, DiskOp)>) {
+        let (mut rng, mut disk, mut trace) = (Rng::new(1), DiskQueue::default(), Trace::off());
+        let mut cx = Cx {
+            now: 0,
+            rng: &mut rng,
+            disk: &mut disk,
+            trace: &mut trace,
+            cause: EventId::NONE,
+        };
+        let recovered = recover(&files.snapshot, &files.log).unwrap();
+        let mut store = Coordination::open(&mut cx, 0, recovered);
+        store.snapshot_after_bytes = 300;
+        let result = work(&mut store, &mut cx);
+        (
+            result,
+            disk.take()
+                .into_iter()
+                .map(|(_, ticket, op)| (ticket, op))
+                .collect(),
+        )
+    }
+
+    fn multi(n: usize) -> Multi {
+        match n {
+            0 => Multi::new().create("/topics", ""),
+            n if n % 5 == 4 => Multi::new().delete(format!("/topics/{}", n - 1), None),
+            n => {
+                Multi::new()
+                    .create(format!("/topics/{n}"), vec![b'x'; n])
+                    .set("/topics", n.to_string(), None)
+            }
+        }
+    }
+
+    #[test]
+    fn a_kill_at_any_byte_loses_nothing_acknowledged_and_invents_nothing() {
+        let ((states, tickets), ops) = run(&Files::default(), |store, cx| {
+            let mut states = vec![store.tree().clone()];
+            let mut tickets = Vec::new();
+            for n in 0..40 {
+                tickets.push(store.submit(cx, &multi(n)).unwrap().1);
+                states.push(store.tree().clone());
+            }
+            (states, tickets)
+        });
+        let snapshots = ops
+            .iter()
+            .filter(|(_, op)| matches!(op, DiskOp::Replace { .. }))
+            .count();
+        assert!(snapshots > 2, "the run must meet snapshots: {snapshots}");
+        let mut files = Files::default();
+        for (ticket, op) in &ops {
+            let acknowledged = tickets.iter().filter(|done| *done < ticket).count();
+            let length = if let DiskOp::Append { bufs, .. } = op {
+                bufs.concat().len()
+            } else {
+                1
+            };
+            for part in 0..length {
+                let mut killed = files.clone();
+                if part > 0 {
+                    killed.apply(op, part);
+                }
+                let found = recover(&killed.snapshot, &killed.log).unwrap();
+                let zxid = found.tree.zxid() as usize;
+                assert!(zxid >= acknowledged, "{acknowledged} acknowledged, {zxid} found");
+                assert_eq!(found.tree, states[zxid], "exactly the multis up to {zxid}");
+                assert_eq!(found.log_bytes + found.cut_bytes, killed.log.len() as u64);
+            }
+            files.apply(op, usize::MAX);
+        }
+        assert_eq!(recover(&files.snapshot, &files.log).unwrap().tree, states[40]);
+    }
+
+    #[test]
+    fn work_goes_on_after_a_torn_tail() {
+        let (_, ops) = run(&Files::default(), |store, cx| {
+            store.submit(cx, &multi(0)).unwrap()
+        });
+        let mut files = Files::default();
+        ops.iter().for_each(|(_, op)| files.apply(op, usize::MAX));
+        files.log.extend_from_slice(&[0, 0, 0, 50, 1, 2, 3]);
+        let (tree, ops) = run(&files, |store, cx| {
+            store.submit(cx, &multi(1)).unwrap();
+            store.tree().clone()
+        });
+        ops.iter().for_each(|(_, op)| files.apply(op, usize::MAX));
+        let found = recover(&files.snapshot, &files.log).unwrap();
+        assert_eq!((found.tree, found.cut_bytes), (tree, 0));
+    }
+
+    #[test]
+    fn several_multis_share_one_sync_and_a_refused_one_writes_nothing() {
+        let ((results, ticket, durable), ops) = run(&Files::default(), |store, cx| {
+            let (results, ticket) = store.submit_all(cx, &[multi(0), multi(0), multi(1)]);
+            store.disk_done(ticket - 1);
+            let before = store.is_durable(ticket);
+            store.disk_done(ticket);
+            (results, ticket, (before, store.is_durable(ticket)))
+        });
+        assert!(matches!(results[0].as_deref(), Ok([OpResult::Created(_)])));
+        assert!(results[1].is_err() && results[2].is_ok());
+        assert_eq!(durable, (false, true));
+        let appends = ops
+            .iter()
+            .filter(|(_, op)| matches!(op, DiskOp::Append { .. }))
+            .count();
+        assert_eq!(appends, 2);
+        assert!(matches!(ops.last(), Some((last, DiskOp::Sync { .. })) if *last == ticket));
+    }
+
+    #[test]
+    fn damage_that_is_no_torn_tail_is_said_not_guessed_around() {
+        let (_, ops) = run(&Files::default(), |store, cx| {
+            (0..20).for_each(|n| drop(store.submit(cx, &multi(n)).unwrap()));
+        });
+        let mut files = Files::default();
+        ops.iter().for_each(|(_, op)| files.apply(op, usize::MAX));
+        assert!(!files.log.is_empty());
+        let error = recover(&[], &files.log).unwrap_err();
+        assert_eq!(error.file, LOG_PATH, "the snapshot is missing: {error}");
+        files.snapshot[20] ^= 1;
+        let error = recover(&files.snapshot, &files.log).unwrap_err();
+        assert_eq!(error.file, SNAPSHOT_PATH);
+    }
+}

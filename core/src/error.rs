@@ -234,8 +234,16 @@ pub enum Malformed {
     NotUtf8 { what: &'static str },
     #[error("unknown API key {0}")]
     UnknownApi(i16),
-    #[error("API {api} has no version {version}")]
-    UnsupportedVersion { api: i16, version: i16 },
+    #[error("{api} is not served here")]
+    UnsupportedApi { api: &'static str },
+    #[error("{api} is not served in version {version}")]
+    UnsupportedVersion { api: &'static str, version: i16 },
+    #[error("a {what} request of {size} bytes is larger than the {most} that such a request may have")]
+    TooLarge {
+        what: &'static str,
+        size: u64,
+        most: u64,
+    },
     #[error("{left} bytes are left over after the {what}")]
     TrailingBytes { what: &'static str, left: u64 },
     #[error("{0}")]

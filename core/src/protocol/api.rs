@@ -1,0 +1,238 @@
+//! The APIs by number, and which versions of them are served.
+//!
+//! Invariants
+//! - a version that is listed is honoured, with one exception that is Kafka's own: Produce is
+//!   listed from version 0, since librdkafka before 2.6 takes a broker without it for one that
+//!   knows no record batches; versions 0 to 2 are refused
+//! - the ranges are those of Kafka 4.4
+
+macro_rules! api_keys {
+    ($($name:ident = $code:literal;)*) => {
+        /// Kafka's API keys (`org.apache.kafka.common.protocol.ApiKeys`), those of Kafka 3.9's
+        /// ZooKeeper control plane (4 to 7) included.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(i16)]
+        pub enum ApiKey { $($name = $code,)* }
+
+        impl ApiKey {
+            /// Kafka's name, for instance `ListOffsets`.
+            pub fn name(self) -> &'static str {
+                match self { $(ApiKey::$name => stringify!($name),)* }
+            }
+
+            pub fn from_code(code: i16) -> Option<Self> {
+                match code { $($code => Some(ApiKey::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+api_keys! {
+    Produce = 0;
+    Fetch = 1;
+    ListOffsets = 2;
+    Metadata = 3;
+    LeaderAndIsr = 4;
+    StopReplica = 5;
+    UpdateMetadata = 6;
+    ControlledShutdown = 7;
+    OffsetCommit = 8;
+    OffsetFetch = 9;
+    FindCoordinator = 10;
+    JoinGroup = 11;
+    Heartbeat = 12;
+    LeaveGroup = 13;
+    SyncGroup = 14;
+    DescribeGroups = 15;
+    ListGroups = 16;
+    SaslHandshake = 17;
+    ApiVersions = 18;
+    CreateTopics = 19;
+    DeleteTopics = 20;
+    DeleteRecords = 21;
+    InitProducerId = 22;
+    OffsetForLeaderEpoch = 23;
+    AddPartitionsToTxn = 24;
+    AddOffsetsToTxn = 25;
+    EndTxn = 26;
+    WriteTxnMarkers = 27;
+    TxnOffsetCommit = 28;
+    DescribeAcls = 29;
+    CreateAcls = 30;
+    DeleteAcls = 31;
+    DescribeConfigs = 32;
+    AlterConfigs = 33;
+    AlterReplicaLogDirs = 34;
+    DescribeLogDirs = 35;
+    SaslAuthenticate = 36;
+    CreatePartitions = 37;
+    CreateDelegationToken = 38;
+    RenewDelegationToken = 39;
+    ExpireDelegationToken = 40;
+    DescribeDelegationToken = 41;
+    DeleteGroups = 42;
+    ElectLeaders = 43;
+    IncrementalAlterConfigs = 44;
+    AlterPartitionReassignments = 45;
+    ListPartitionReassignments = 46;
+    OffsetDelete = 47;
+    DescribeClientQuotas = 48;
+    AlterClientQuotas = 49;
+    DescribeUserScramCredentials = 50;
+    AlterUserScramCredentials = 51;
+    Vote = 52;
+    BeginQuorumEpoch = 53;
+    EndQuorumEpoch = 54;
+    DescribeQuorum = 55;
+    AlterPartition = 56;
+    UpdateFeatures = 57;
+    Envelope = 58;
+    FetchSnapshot = 59;
+    DescribeCluster = 60;
+    DescribeProducers = 61;
+    BrokerRegistration = 62;
+    BrokerHeartbeat = 63;
+    UnregisterBroker = 64;
+    DescribeTransactions = 65;
+    ListTransactions = 66;
+    AllocateProducerIds = 67;
+    ConsumerGroupHeartbeat = 68;
+    ConsumerGroupDescribe = 69;
+    ControllerRegistration = 70;
+    GetTelemetrySubscriptions = 71;
+    PushTelemetry = 72;
+    AssignReplicasToDirs = 73;
+    ListConfigResources = 74;
+    DescribeTopicPartitions = 75;
+    ShareGroupHeartbeat = 76;
+    ShareGroupDescribe = 77;
+    ShareFetch = 78;
+    ShareAcknowledge = 79;
+    AddRaftVoter = 80;
+    RemoveRaftVoter = 81;
+    UpdateRaftVoter = 82;
+    InitializeShareGroupState = 83;
+    ReadShareGroupState = 84;
+    WriteShareGroupState = 85;
+    DeleteShareGroupState = 86;
+    ReadShareGroupStateSummary = 87;
+    StreamsGroupHeartbeat = 88;
+    StreamsGroupDescribe = 89;
+    DescribeShareGroupOffsets = 90;
+    AlterShareGroupOffsets = 91;
+    DeleteShareGroupOffsets = 92;
+    StreamsGroupTopologyDescriptionUpdate = 93;
+    UnregisterController = 94;
+}
+
+/// The version range of an API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServedApi {
+    pub api: ApiKey,
+    /// Lowest version in the answer to ApiVersions.
+    pub listed_min: i16,
+    /// Lowest version that is honoured.
+    pub min: i16,
+    pub max: i16,
+    /// First flexible version (KIP-482); above `max` when there is none.
+    pub flexible_from: i16,
+}
+
+impl ServedApi {
+    pub fn has(&self, version: i16) -> bool {
+        (self.min..=self.max).contains(&version)
+    }
+}
+
+const fn served(api: ApiKey, min: i16, max: i16, flexible_from: i16) -> ServedApi {
+    ServedApi {
+        api,
+        listed_min: min,
+        min,
+        max,
+        flexible_from,
+    }
+}
+
+/// Every API that is served, by key.
+pub const SERVED: &[ServedApi] = &[
+    ServedApi {
+        listed_min: 0,
+        ..served(ApiKey::Produce, 3, 13, 9)
+    },
+    served(ApiKey::Fetch, 4, 18, 12),
+    served(ApiKey::ListOffsets, 1, 11, 6),
+    served(ApiKey::Metadata, 0, 13, 9),
+    served(ApiKey::FindCoordinator, 0, 6, 3),
+    served(ApiKey::ApiVersions, 0, 5, 3),
+    served(ApiKey::CreateTopics, 2, 7, 5),
+    served(ApiKey::DeleteTopics, 1, 6, 4),
+    served(ApiKey::DeleteRecords, 0, 2, 2),
+    served(ApiKey::InitProducerId, 0, 5, 2),
+    served(ApiKey::OffsetForLeaderEpoch, 2, 4, 4),
+    served(ApiKey::DescribeConfigs, 1, 4, 4),
+    served(ApiKey::AlterConfigs, 0, 2, 2),
+    served(ApiKey::DescribeLogDirs, 1, 5, 2),
+    served(ApiKey::CreatePartitions, 0, 3, 2),
+    served(ApiKey::IncrementalAlterConfigs, 0, 1, 1),
+    served(ApiKey::DescribeCluster, 0, 2, 0),
+    served(ApiKey::DescribeTopicPartitions, 0, 0, 0),
+];
+
+impl ApiKey {
+    pub fn code(self) -> i16 {
+        self as i16
+    }
+
+    /// The versions that are served; `None` when the API is not.
+    pub fn served(self) -> Option<&'static ServedApi> {
+        SERVED.iter().find(|served| served.api == self)
+    }
+
+    pub fn serves(self, version: i16) -> bool {
+        self.served().is_some_and(|served| served.has(version))
+    }
+
+    /// Whether this version of a served API is flexible.
+    pub fn is_flexible(self, version: i16) -> bool {
+        self.served()
+            .is_some_and(|served| version >= served.flexible_from)
+    }
+}
+
+impl std::fmt::Display for ApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_numbers_and_ranges_are_those_of_kafka_4_4() {
+        let kafka: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/fixtures/api-versions.json")).unwrap();
+        let mut compared = 0;
+        for row in kafka["apis"].as_array().unwrap() {
+            let number = |field: &str| row[field].as_i64().unwrap() as i16;
+            let api = ApiKey::from_code(number("key")).unwrap();
+            assert_eq!(api.name(), row["name"].as_str().unwrap());
+            if let Some(served) = api.served() {
+                assert_eq!(
+                    (served.listed_min, served.max),
+                    (number("min"), number("max")),
+                    "{api}"
+                );
+                compared += 1;
+            }
+        }
+        assert_eq!(compared, SERVED.len());
+    }
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_keys() {
+        assert!(SERVED.is_sorted_by_key(|served| served.api.code()));
+    }
+}

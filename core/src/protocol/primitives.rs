@@ -1,0 +1,477 @@
+//! The wire's primitive types: a reader that believes no length, and a writer.
+//!
+//! Kafka has two spellings of strings, byte strings and arrays: the old one with a length of two
+//! or four bytes (-1 is null) and the compact one with an unsigned varint of length + 1 (0 is
+//! null). A message uses one of them throughout, so reader and writer carry it as a switch.
+//!
+//! Invariants
+//! - a length is compared with the bytes left before anything is sliced or allocated
+//! - a count is compared with the bytes that so many items need at the least
+//! - one message holds at most [`MAX_ITEMS`] array items, all its arrays together
+
+use bytes::{BufMut, Bytes, BytesMut};
+use kafka_wire_core::StrBytes;
+
+use crate::error::Malformed;
+use crate::io::{Part, Parts};
+use crate::types::Uuid;
+
+/// Most array items in one message. An item that takes three bytes on the wire takes some seventy
+/// in memory; this keeps a frame of the greatest size from becoming gigabytes.
+pub const MAX_ITEMS: usize = 1 << 18;
+
+/// Reads one message from a frame. Byte strings and strings are slices of the frame, not copies.
+#[derive(Debug)]
+pub struct Reader {
+    frame: Bytes,
+    at: usize,
+    flexible: bool,
+    items_left: usize,
+}
+
+impl Reader {
+    /// `flexible` chooses the compact spellings and the tagged fields.
+    pub fn new(frame: Bytes, flexible: bool) -> Self {
+        Self {
+            frame,
+            at: 0,
+            flexible,
+            items_left: MAX_ITEMS,
+        }
+    }
+
+    /// Switches the spelling: a header may differ from its body.
+    pub fn set_flexible(&mut self, flexible: bool) {
+        self.flexible = flexible;
+    }
+
+    /// Bytes not read yet.
+    pub fn left(&self) -> usize {
+        self.frame.len() - self.at
+    }
+
+    /// What is not read yet, as a slice of the frame.
+    pub fn rest(self) -> Bytes {
+        self.frame.slice(self.at..)
+    }
+
+    /// Refuses bytes after the end of the message.
+    pub fn finish(&self, what: &'static str) -> Result<(), Malformed> {
+        match self.left() {
+            0 => Ok(()),
+            left => Err(Malformed::TrailingBytes {
+                what,
+                left: left as u64,
+            }),
+        }
+    }
+
+    fn check_left(&self, what: &'static str, needed: u64) -> Result<(), Malformed> {
+        let left = self.left() as u64;
+        if needed <= left {
+            return Ok(());
+        }
+        Err(Malformed::Truncated { what, needed, left })
+    }
+
+    fn fixed<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Malformed> {
+        let found = self
+            .frame
+            .get(self.at..)
+            .and_then(|left| left.first_chunk::<N>())
+            .copied();
+        match found {
+            Some(bytes) => {
+                self.at += N;
+                Ok(bytes)
+            }
+            None => Err(Malformed::Truncated {
+                what,
+                needed: N as u64,
+                left: self.left() as u64,
+            }),
+        }
+    }
+
+    pub fn i8(&mut self, what: &'static str) -> Result<i8, Malformed> {
+        self.fixed(what).map(i8::from_be_bytes)
+    }
+
+    pub fn i16(&mut self, what: &'static str) -> Result<i16, Malformed> {
+        self.fixed(what).map(i16::from_be_bytes)
+    }
+
+    pub fn i32(&mut self, what: &'static str) -> Result<i32, Malformed> {
+        self.fixed(what).map(i32::from_be_bytes)
+    }
+
+    pub fn i64(&mut self, what: &'static str) -> Result<i64, Malformed> {
+        self.fixed(what).map(i64::from_be_bytes)
+    }
+
+    pub fn uuid(&mut self, what: &'static str) -> Result<Uuid, Malformed> {
+        self.fixed(what).map(Uuid)
+    }
+
+    /// Seven bits a byte, lowest first; at most five bytes.
+    pub fn unsigned_varint(&mut self, what: &'static str) -> Result<u32, Malformed> {
+        let mut value = 0u64;
+        for shift in [0, 7, 14, 21, 28] {
+            let [byte] = self.fixed(what)?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return u32::try_from(value).map_err(|_| Malformed::OutOfRange {
+                    what,
+                    value: value as i64,
+                });
+            }
+        }
+        Err(Malformed::OutOfRange {
+            what,
+            value: value as i64,
+        })
+    }
+
+    /// A length or a count as the spelling has it; `None` is null. `short` is the old spelling of
+    /// strings, two bytes.
+    fn length(&mut self, what: &'static str, short: bool) -> Result<Option<u32>, Malformed> {
+        if self.flexible {
+            return Ok(self.unsigned_varint(what)?.checked_sub(1));
+        }
+        let length = if short {
+            i32::from(self.i16(what)?)
+        } else {
+            self.i32(what)?
+        };
+        match length {
+            -1 => Ok(None),
+            _ => u32::try_from(length)
+                .map(Some)
+                .map_err(|_| Malformed::OutOfRange {
+                    what,
+                    value: i64::from(length),
+                }),
+        }
+    }
+
+    fn slice(&mut self, what: &'static str, length: u32) -> Result<Bytes, Malformed> {
+        self.check_left(what, u64::from(length))?;
+        let end = self.at + length as usize;
+        let bytes = self.frame.slice(self.at..end);
+        self.at = end;
+        Ok(bytes)
+    }
+
+    pub fn nullable_string(&mut self, what: &'static str) -> Result<Option<StrBytes>, Malformed> {
+        let Some(length) = self.length(what, true)? else {
+            return Ok(None);
+        };
+        let bytes = self.slice(what, length)?;
+        StrBytes::try_from(bytes)
+            .map(Some)
+            .map_err(|_| Malformed::NotUtf8 { what })
+    }
+
+    pub fn string(&mut self, what: &'static str) -> Result<StrBytes, Malformed> {
+        self.nullable_string(what)?.ok_or(null(what))
+    }
+
+    pub fn nullable_bytes(&mut self, what: &'static str) -> Result<Option<Bytes>, Malformed> {
+        match self.length(what, false)? {
+            Some(length) => self.slice(what, length).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// An array whose items take at least `item_bytes` (1 or more) each on the wire.
+    pub fn nullable_array<T>(
+        &mut self,
+        what: &'static str,
+        item_bytes: usize,
+        mut item: impl FnMut(&mut Self) -> Result<T, Malformed>,
+    ) -> Result<Option<Vec<T>>, Malformed> {
+        let Some(count) = self.length(what, false)? else {
+            return Ok(None);
+        };
+        self.check_left(what, u64::from(count) * item_bytes as u64)?;
+        let count = count as usize;
+        self.items_left = self.items_left.checked_sub(count).ok_or(Malformed::OutOfRange {
+            what,
+            value: count as i64,
+        })?;
+        let mut items = Vec::with_capacity(count);
+        for _ in 0..count {
+            items.push(item(self)?);
+        }
+        Ok(Some(items))
+    }
+
+    /// Like [`nullable_array`](Self::nullable_array), for arrays that may not be null.
+    pub fn array<T>(
+        &mut self,
+        what: &'static str,
+        item_bytes: usize,
+        item: impl FnMut(&mut Self) -> Result<T, Malformed>,
+    ) -> Result<Vec<T>, Malformed> {
+        self.nullable_array(what, item_bytes, item)?.ok_or(null(what))
+    }
+
+    /// The tagged fields that end a flexible structure; nothing in the old spelling. `known` reads
+    /// the field's value and says true, or leaves it and says false: then it is skipped.
+    pub fn tagged_fields(
+        &mut self,
+        mut known: impl FnMut(u32, &mut Reader) -> Result<bool, Malformed>,
+    ) -> Result<(), Malformed> {
+        if !self.flexible {
+            return Ok(());
+        }
+        let what = "tagged field";
+        let count = self.unsigned_varint(what)?;
+        let mut next = 0u64;
+        for _ in 0..count {
+            let tag = self.unsigned_varint(what)?;
+            if u64::from(tag) < next {
+                return Err(Malformed::OutOfRange {
+                    what,
+                    value: i64::from(tag),
+                });
+            }
+            next = u64::from(tag) + 1;
+            let size = self.unsigned_varint(what)?;
+            let mut field = Reader {
+                frame: self.slice(what, size)?,
+                at: 0,
+                flexible: true,
+                items_left: self.items_left,
+            };
+            if known(tag, &mut field)? {
+                field.finish(what)?;
+                self.items_left = field.items_left;
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips every tagged field.
+    pub fn skip_tagged_fields(&mut self) -> Result<(), Malformed> {
+        self.tagged_fields(|_, _| Ok(false))
+    }
+}
+
+/// Null where the protocol allows none.
+fn null(what: &'static str) -> Malformed {
+    Malformed::OutOfRange { what, value: -1 }
+}
+
+/// Writes one message. Nothing fails on the way; what does not fit is said at the end.
+#[derive(Debug)]
+pub struct Writer {
+    out: BytesMut,
+    flexible: bool,
+    /// Parts of an answer that are not copied, and before which byte of `out` each stands.
+    spliced: Vec<(usize, Part)>,
+    spliced_bytes: u64,
+    too_long: Option<(&'static str, usize)>,
+}
+
+impl Writer {
+    pub fn new(flexible: bool) -> Self {
+        Self {
+            out: BytesMut::new(),
+            flexible,
+            spliced: Vec::new(),
+            spliced_bytes: 0,
+            too_long: None,
+        }
+    }
+
+    /// A writer whose message starts with the four bytes of the frame's length.
+    pub fn frame(flexible: bool) -> Self {
+        let mut writer = Self::new(flexible);
+        writer.out.put_i32(0);
+        writer
+    }
+
+    pub fn set_flexible(&mut self, flexible: bool) {
+        self.flexible = flexible;
+    }
+
+    pub fn i8(&mut self, value: i8) {
+        self.out.put_i8(value);
+    }
+
+    pub fn i16(&mut self, value: i16) {
+        self.out.put_i16(value);
+    }
+
+    pub fn i32(&mut self, value: i32) {
+        self.out.put_i32(value);
+    }
+
+    pub fn i64(&mut self, value: i64) {
+        self.out.put_i64(value);
+    }
+
+    pub fn uuid(&mut self, value: Uuid) {
+        self.out.put_slice(&value.0);
+    }
+
+    pub fn unsigned_varint(&mut self, mut value: u32) {
+        while value >= 0x80 {
+            self.out.put_u8(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.out.put_u8(value as u8);
+    }
+
+    fn length(&mut self, what: &'static str, length: Option<usize>, short: bool) {
+        let most = if short && !self.flexible {
+            i16::MAX as usize
+        } else {
+            i32::MAX as usize
+        };
+        let length = match length {
+            Some(length) if length > most => {
+                self.too_long.get_or_insert((what, length));
+                Some(0)
+            }
+            other => other.map(|length| length as u32),
+        };
+        if self.flexible {
+            self.unsigned_varint(length.map_or(0, |length| length + 1));
+        } else if short {
+            self.i16(length.map_or(-1, |length| length as i16));
+        } else {
+            self.i32(length.map_or(-1, |length| length as i32));
+        }
+    }
+
+    pub fn nullable_string(&mut self, what: &'static str, value: Option<&str>) {
+        self.length(what, value.map(str::len), true);
+        self.out.put_slice(value.unwrap_or_default().as_bytes());
+    }
+
+    pub fn string(&mut self, what: &'static str, value: &str) {
+        self.nullable_string(what, Some(value));
+    }
+
+    pub fn nullable_bytes(&mut self, what: &'static str, value: Option<&[u8]>) {
+        self.length(what, value.map(<[u8]>::len), false);
+        self.out.put_slice(value.unwrap_or_default());
+    }
+
+    /// A byte string that is sent from where it lies, in one or more parts.
+    pub fn spliced_bytes(&mut self, what: &'static str, value: Option<&[Part]>) {
+        let length = value.map(|parts| parts.iter().map(part_len).sum::<u64>());
+        self.length(
+            what,
+            length.map(|length| usize::try_from(length).unwrap_or(usize::MAX)),
+            false,
+        );
+        for part in value.unwrap_or_default() {
+            if part_len(part) > 0 {
+                self.spliced_bytes += part_len(part);
+                self.spliced.push((self.out.len(), part.clone()));
+            }
+        }
+    }
+
+    pub fn nullable_array<T>(
+        &mut self,
+        what: &'static str,
+        items: Option<&[T]>,
+        mut item: impl FnMut(&mut Self, &T),
+    ) {
+        self.length(what, items.map(<[T]>::len), false);
+        for value in items.unwrap_or_default() {
+            item(self, value);
+        }
+    }
+
+    pub fn array<T>(&mut self, what: &'static str, items: &[T], item: impl FnMut(&mut Self, &T)) {
+        self.nullable_array(what, Some(items), item);
+    }
+
+    /// The tagged fields of a flexible structure, in the order of their tags; nothing in the old
+    /// spelling. Each is its tag and its value, encoded by [`tagged_field`].
+    pub fn tagged_fields(&mut self, fields: &[(u32, Bytes)]) {
+        if !self.flexible {
+            return;
+        }
+        self.unsigned_varint(fields.len() as u32);
+        for (tag, value) in fields {
+            self.unsigned_varint(*tag);
+            self.unsigned_varint(value.len() as u32);
+            self.out.put_slice(value);
+        }
+    }
+
+    /// Lets another encoder append to the message.
+    pub(super) fn append(
+        &mut self,
+        encode: impl FnOnce(&mut BytesMut) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        encode(&mut self.out)
+    }
+
+    fn check(&self) -> Result<(), Malformed> {
+        match self.too_long {
+            Some((what, length)) => Err(Malformed::OutOfRange {
+                what,
+                value: length as i64,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a message of [`Writer::frame`]: sets the length, and cuts it where parts were spliced in.
+    pub fn finish_frame(mut self) -> Result<Parts, Malformed> {
+        self.check()?;
+        let length = self.out.len() as u64 + self.spliced_bytes - 4;
+        let prefix = i32::try_from(length).map_err(|_| Malformed::OutOfRange {
+            what: "frame length",
+            value: length as i64,
+        })?;
+        self.out[..4].copy_from_slice(&prefix.to_be_bytes());
+        let mut rest = self.out.freeze();
+        let mut cut = 0;
+        let mut parts = Parts::new();
+        for (at, part) in self.spliced {
+            if at > cut {
+                parts.push(Part::Bytes(rest.split_to(at - cut)));
+                cut = at;
+            }
+            parts.push(part);
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Bytes(rest));
+        }
+        Ok(parts)
+    }
+
+    /// Ends a message of [`Writer::frame`] that has no spliced parts.
+    pub fn finish_whole_frame(self) -> Result<Bytes, Malformed> {
+        match self.finish_frame()?.as_slice() {
+            [Part::Bytes(bytes)] => Ok(bytes.clone()),
+            parts => Err(Malformed::Codec(format!(
+                "a frame of one piece was wanted, not of {}",
+                parts.len()
+            ))),
+        }
+    }
+}
+
+/// Length of a part in bytes.
+pub fn part_len(part: &Part) -> u64 {
+    match part {
+        Part::Bytes(bytes) => bytes.len() as u64,
+        Part::File { len, .. } => u64::from(*len),
+    }
+}
+
+/// The value of one tagged field, for [`Writer::tagged_fields`].
+pub fn tagged_field(write: impl FnOnce(&mut Writer)) -> Bytes {
+    let mut writer = Writer::new(true);
+    write(&mut writer);
+    writer.out.freeze()
+}

@@ -1,0 +1,149 @@
+//! Any answer: a typed body to the parts that are sent, and back.
+
+use bytes::Bytes;
+
+use super::api::ApiKey;
+use super::fetch::FetchResponse;
+use super::header::{decode_response_header, encode_response_header};
+use super::messages::{self, *};
+use super::primitives::{Reader, Writer};
+use super::produce::ProduceResponse;
+use crate::error::Malformed;
+use crate::io::Parts;
+
+/// An answer, decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    pub correlation_id: i32,
+    pub body: ResponseBody,
+}
+
+macro_rules! generated_responses {
+    ($($api:ident: $message:ident;)*) => {
+        /// The body of an answer of any API that is served.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum ResponseBody {
+            Produce(ProduceResponse),
+            Fetch(FetchResponse),
+            $($api($message),)*
+        }
+
+        impl ResponseBody {
+            /// The API that the body belongs to.
+            pub fn api(&self) -> ApiKey {
+                match self {
+                    ResponseBody::Produce(_) => ApiKey::Produce,
+                    ResponseBody::Fetch(_) => ApiKey::Fetch,
+                    $(ResponseBody::$api(_) => ApiKey::$api,)*
+                }
+            }
+
+            fn decode(mut reader: Reader, api: ApiKey, version: i16) -> Result<Self, Malformed> {
+                match api {
+                    ApiKey::Produce => {
+                        let body = ProduceResponse::decode(&mut reader, version)?;
+                        reader.finish("Produce answer").map(|()| ResponseBody::Produce(body))
+                    }
+                    ApiKey::Fetch => {
+                        let body = FetchResponse::decode(&mut reader, version)?;
+                        reader.finish("Fetch answer").map(|()| ResponseBody::Fetch(body))
+                    }
+                    $(ApiKey::$api => match messages::decode(reader, version)? {
+                        (body, 0) => Ok(ResponseBody::$api(body)),
+                        (_, left) => Err(Malformed::TrailingBytes {
+                            what: concat!(stringify!($api), " answer"),
+                            left: left as u64,
+                        }),
+                    },)*
+                    _ => Err(Malformed::UnsupportedApi { api: api.name() }),
+                }
+            }
+
+            fn encode(&self, writer: &mut Writer, version: i16) -> Result<(), Malformed> {
+                match self {
+                    ResponseBody::Produce(body) => body.encode(writer, version),
+                    ResponseBody::Fetch(body) => body.encode(writer, version),
+                    $(ResponseBody::$api(body) => messages::encode(body, writer, version)?,)*
+                }
+                Ok(())
+            }
+        }
+
+        $(
+            impl From<$message> for ResponseBody {
+                fn from(body: $message) -> Self {
+                    ResponseBody::$api(body)
+                }
+            }
+        )*
+    };
+}
+
+generated_responses! {
+    ListOffsets: ListOffsetsResponse;
+    Metadata: MetadataResponse;
+    FindCoordinator: FindCoordinatorResponse;
+    ApiVersions: ApiVersionsResponse;
+    CreateTopics: CreateTopicsResponse;
+    DeleteTopics: DeleteTopicsResponse;
+    DeleteRecords: DeleteRecordsResponse;
+    InitProducerId: InitProducerIdResponse;
+    OffsetForLeaderEpoch: OffsetForLeaderEpochResponse;
+    DescribeConfigs: DescribeConfigsResponse;
+    AlterConfigs: AlterConfigsResponse;
+    DescribeLogDirs: DescribeLogDirsResponse;
+    CreatePartitions: CreatePartitionsResponse;
+    IncrementalAlterConfigs: IncrementalAlterConfigsResponse;
+    DescribeCluster: DescribeClusterResponse;
+    DescribeTopicPartitions: DescribeTopicPartitionsResponse;
+}
+
+impl From<ProduceResponse> for ResponseBody {
+    fn from(body: ProduceResponse) -> Self {
+        ResponseBody::Produce(body)
+    }
+}
+
+impl From<FetchResponse> for ResponseBody {
+    fn from(body: FetchResponse) -> Self {
+        ResponseBody::Fetch(body)
+    }
+}
+
+/// Encodes an answer as a frame, its length included, to a request of `version`. An answer to
+/// ApiVersions at a version that is not served takes the form of version 0.
+///
+/// An error means that a field was set that the version does not have: a mistake of the handler.
+pub fn encode_response(correlation_id: i32, version: i16, body: &ResponseBody) -> Result<Parts, Malformed> {
+    let api = body.api();
+    let version = match (api.serves(version), api) {
+        (true, _) => version,
+        (false, ApiKey::ApiVersions) => 0,
+        (false, _) => {
+            return Err(Malformed::UnsupportedVersion {
+                api: api.name(),
+                version,
+            });
+        }
+    };
+    let mut writer = Writer::frame(false);
+    encode_response_header(&mut writer, api, version, correlation_id);
+    body.encode(&mut writer, version)?;
+    writer.finish_frame()
+}
+
+/// Decodes the frame, without its length, of an answer to a request of `api` and `version`: the
+/// client's side. A broker that does not have the asked version of ApiVersions answers in the form
+/// of version 0, which is understood too.
+pub fn decode_response(api: ApiKey, version: i16, frame: Bytes) -> Result<Response, Malformed> {
+    let decode = |frame: Bytes, version: i16| {
+        let (correlation_id, reader) = decode_response_header(frame, api, version)?;
+        let body = ResponseBody::decode(reader, api, version)?;
+        Ok(Response { correlation_id, body })
+    };
+    let first = decode(frame.clone(), version);
+    if first.is_err() && api == ApiKey::ApiVersions && version > 0 {
+        return decode(frame, 0);
+    }
+    first
+}

@@ -1,5 +1,9 @@
 //! One partition's log on disk.
 
+pub mod checkpoint;
+pub mod leader_epoch_cache;
+pub mod transaction_index;
+
 /// Work on files that takes longer than the owner may: data in, [`JobResult`] out.
 #[derive(Clone, Debug)]
 pub enum Job {}

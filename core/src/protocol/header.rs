@@ -27,28 +27,30 @@ pub struct RequestHeader {
 }
 
 impl RequestHeader {
-    /// Reads a header and answers the reader of the body behind it. An ApiVersions request of a
-    /// version that is not served still has its header read.
+    /// Reads a header and answers the reader of the body behind it. An API or a version that is not
+    /// served is an error, before anything else is; but not for ApiVersions, whose client must be
+    /// told: of such a header only the first three fields are sure to be there.
     pub fn decode(frame: Bytes) -> Result<(Self, Reader), Malformed> {
         let mut reader = Reader::new(frame, false);
         let code = reader.i16("API key")?;
         let version = reader.i16("API version")?;
-        let correlation_id = reader.i32("correlation id")?;
         let api = ApiKey::from_code(code).ok_or(Malformed::UnknownApi(code))?;
+        let name = api.name();
+        let served = api.served().ok_or(Malformed::UnsupportedApi { api: name })?;
+        let to_be_told = api == ApiKey::ApiVersions && !served.has(version);
+        if !served.has(version) && !to_be_told {
+            return Err(Malformed::UnsupportedVersion { api: name, version });
+        }
         let mut header = Self {
             api,
             version,
-            correlation_id,
+            correlation_id: reader.i32("correlation id")?,
             client_id: None,
         };
-        // A version of ApiVersions from the future may have a header from the future.
-        let to_be_told = api == ApiKey::ApiVersions && !api.serves(version);
-        if let Err(error) = header.decode_client(&mut reader)
-            && !to_be_told
-        {
-            return Err(error);
+        match header.decode_client(&mut reader) {
+            Err(error) if !to_be_told => Err(error),
+            _ => Ok((header, reader)),
         }
-        Ok((header, reader))
     }
 
     fn decode_client(&mut self, reader: &mut Reader) -> Result<(), Malformed> {

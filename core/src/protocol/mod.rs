@@ -21,6 +21,8 @@
 //! - `kafka-wire` is named only below this module
 
 pub mod api;
+#[cfg(test)]
+mod by_hand_against_schemas;
 pub mod fetch;
 pub mod frame;
 pub mod header;
@@ -30,6 +32,8 @@ pub mod primitives;
 pub mod produce;
 pub mod request;
 pub mod response;
+#[cfg(test)]
+mod wire_samples;
 
 pub use api::{ApiKey, ServedApi};
 pub use header::RequestHeader;

@@ -475,3 +475,145 @@ pub fn tagged_field(write: impl FnOnce(&mut Writer)) -> Bytes {
     write(&mut writer);
     writer.out.freeze()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(bytes: &'static [u8], flexible: bool) -> Reader {
+        Reader::new(Bytes::from_static(bytes), flexible)
+    }
+
+    #[test]
+    fn null_and_empty_differ_in_both_spellings() {
+        let read = |bytes, flexible| reader(bytes, flexible).nullable_string("s").unwrap();
+        assert_eq!(read(&[0xff, 0xff], false), None);
+        assert_eq!(read(&[0, 0], false), Some("".into()));
+        assert_eq!(read(&[0], true), None);
+        assert_eq!(read(&[1], true), Some("".into()));
+        assert!(reader(&[0], true).string("s").is_err(), "null where none may be");
+    }
+
+    #[test]
+    fn a_count_that_the_bytes_cannot_hold_is_refused_before_the_first_item() {
+        let mut read = 0;
+        for (bytes, flexible) in [
+            (&[0x7f, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5, 6][..], false),
+            (&[0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2, 3, 4, 5], true),
+        ] {
+            let refused = reader(bytes, flexible).array("items", 1, |_| {
+                read += 1;
+                Ok(())
+            });
+            assert!(matches!(refused, Err(Malformed::Truncated { what: "items", .. })));
+        }
+        assert_eq!(read, 0);
+    }
+
+    #[test]
+    fn a_message_has_a_bounded_number_of_items_in_all_its_arrays_together() {
+        let half = MAX_ITEMS / 2 + 1;
+        let mut frame = BytesMut::new();
+        for _ in 0..2 {
+            frame.put_i32(half as i32);
+            frame.put_bytes(0, half);
+        }
+        let mut reader = Reader::new(frame.freeze(), false);
+        assert!(reader.array("first", 1, |reader| reader.i8("item")).is_ok());
+        let second = reader.array("second", 1, |reader| reader.i8("item"));
+        assert!(matches!(
+            second,
+            Err(Malformed::OutOfRange { what: "second", .. })
+        ));
+    }
+
+    #[test]
+    fn varints_end_after_five_bytes() {
+        assert_eq!(reader(&[0xac, 0x02], false).unsigned_varint("v"), Ok(300));
+        assert_eq!(
+            reader(&[0xff, 0xff, 0xff, 0xff, 0x0f], false).unsigned_varint("v"),
+            Ok(u32::MAX)
+        );
+        assert!(
+            reader(&[0xff, 0xff, 0xff, 0xff, 0x1f], false)
+                .unsigned_varint("v")
+                .is_err()
+        );
+        assert!(reader(&[0x80; 9], false).unsigned_varint("v").is_err());
+        assert!(reader(&[0x80], false).unsigned_varint("v").is_err());
+    }
+
+    #[test]
+    fn unknown_tagged_fields_are_skipped_and_known_ones_must_fill_their_size() {
+        // Two fields: tag 1 of two bytes, tag 5 of one.
+        let bytes = &[2, 1, 2, 0, 9, 5, 1, 42, 77];
+        let mut found = 0;
+        let mut all = reader(bytes, true);
+        all.tagged_fields(|tag, field| {
+            if tag == 1 {
+                found = field.i16("value")?;
+            }
+            Ok(tag == 1)
+        })
+        .unwrap();
+        assert_eq!((found, all.left()), (9, 1));
+
+        let short = reader(bytes, true).tagged_fields(|tag, field| {
+            if tag == 1 {
+                field.i8("value")?;
+            }
+            Ok(tag == 1)
+        });
+        assert!(matches!(short, Err(Malformed::TrailingBytes { left: 1, .. })));
+        assert!(
+            reader(&[2, 5, 0, 5, 0], true).skip_tagged_fields().is_err(),
+            "a tag twice"
+        );
+    }
+
+    #[test]
+    fn spliced_parts_stand_where_they_were_written_and_count_in_the_length() {
+        use crate::disk::FileId;
+        let file = Part::File {
+            file: FileId { dir: 0, number: 1 },
+            pos: 4096,
+            len: 1000,
+        };
+        let mut writer = Writer::frame(false);
+        writer.i16(7);
+        writer.spliced_bytes(
+            "records",
+            Some(&[file.clone(), Part::Bytes(Bytes::from_static(b"tail"))]),
+        );
+        writer.spliced_bytes("records", Some(&[]));
+        writer.spliced_bytes("records", None);
+        let parts = writer.finish_frame().unwrap();
+        let length = parts.iter().map(part_len).sum::<u64>();
+        assert_eq!(length, 4 + 2 + 4 + 1004 + 4 + 4);
+        let Part::Bytes(head) = &parts[0] else {
+            panic!("{parts:?}")
+        };
+        assert_eq!(head[..4], (length as i32 - 4).to_be_bytes());
+        assert_eq!(head[4..], [0, 7, 0, 0, 0x03, 0xec]);
+        assert_eq!(parts[1], file);
+        assert_eq!(parts[2], Part::Bytes(Bytes::from_static(b"tail")));
+        assert_eq!(
+            parts[3],
+            Part::Bytes(Bytes::from_static(&[0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]))
+        );
+    }
+
+    #[test]
+    fn a_string_too_long_for_its_spelling_is_said_at_the_end() {
+        let long = "x".repeat(i16::MAX as usize + 1);
+        let mut writer = Writer::frame(false);
+        writer.string("name", &long);
+        assert!(matches!(
+            writer.finish_frame(),
+            Err(Malformed::OutOfRange {
+                what: "name",
+                value: 32768
+            })
+        ));
+    }
+}

@@ -90,26 +90,18 @@ pub fn decode_request(frame: Bytes) -> Result<Request, Malformed> {
     let size = frame.len();
     let (header, reader) = RequestHeader::decode(frame)?;
     let (api, version) = (header.api, header.version);
-    let served = api
-        .served()
-        .ok_or(Malformed::UnsupportedApi { api: api.name() })?;
-    let body = if served.has(version) {
-        if api != ApiKey::Produce && size > MOST_CONTROL_BYTES {
-            return Err(Malformed::TooLarge {
-                what: api.name(),
-                size: size as u64,
-                most: MOST_CONTROL_BYTES as u64,
-            });
-        }
-        RequestBody::decode(reader, api, version)?
-    } else if api == ApiKey::ApiVersions {
-        RequestBody::UnsupportedApiVersions
-    } else {
-        return Err(Malformed::UnsupportedVersion {
-            api: api.name(),
-            version,
+    if !api.serves(version) {
+        let body = RequestBody::UnsupportedApiVersions;
+        return Ok(Request { header, body });
+    }
+    if api != ApiKey::Produce && size > MOST_CONTROL_BYTES {
+        return Err(Malformed::TooLarge {
+            what: api.name(),
+            size: size as u64,
+            most: MOST_CONTROL_BYTES as u64,
         });
-    };
+    }
+    let body = RequestBody::decode(reader, api, version)?;
     Ok(Request { header, body })
 }
 
@@ -120,4 +112,64 @@ pub fn encode_request(header: &RequestHeader, body: &RequestBody) -> Result<Byte
     header.encode(&mut writer);
     body.encode(&mut writer, header.version)?;
     writer.finish_whole_frame()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(api: i16, version: i16, rest: &[u8]) -> Bytes {
+        let head = [
+            &api.to_be_bytes()[..],
+            &version.to_be_bytes(),
+            &7i32.to_be_bytes(),
+        ]
+        .concat();
+        [&head, rest].concat().into()
+    }
+
+    #[test]
+    fn api_versions_of_a_version_from_the_future_is_still_a_request() {
+        for rest in [&[][..], &[0xff, 0xff, 0], &[0x7f, 0xff, 1]] {
+            let request = decode_request(frame(18, 99, rest)).unwrap();
+            assert_eq!(request.body, RequestBody::UnsupportedApiVersions);
+            assert_eq!(request.header.correlation_id, 7);
+        }
+    }
+
+    #[test]
+    fn what_is_not_served_is_refused_by_name() {
+        let line = |api, version| {
+            decode_request(frame(api, version, &[0xff, 0xff]))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(line(0, 2), "Produce is not served in version 2");
+        assert_eq!(line(1, 19), "Fetch is not served in version 19");
+        assert_eq!(line(8, 2), "OffsetCommit is not served here");
+        assert_eq!(line(999, 0), "unknown API key 999");
+    }
+
+    #[test]
+    fn bytes_behind_the_body_are_ignored_as_kafka_does() {
+        let request = decode_request(frame(18, 0, &[0xff, 0xff, 1, 2, 3])).unwrap();
+        assert!(matches!(request.body, RequestBody::ApiVersions(_)));
+    }
+
+    #[test]
+    fn a_huge_request_without_records_is_refused() {
+        let rest = [&[0xff, 0xff][..], &vec![0; MOST_CONTROL_BYTES]].concat();
+        assert!(matches!(
+            decode_request(frame(3, 1, &rest)),
+            Err(Malformed::TooLarge { what: "Metadata", .. })
+        ));
+    }
+
+    #[test]
+    fn fourteen_bytes_that_claim_two_billion_items_are_refused() {
+        // An empty client id, then the count.
+        let request = frame(3, 1, &[0, 0, 0x7f, 0xff, 0xff, 0xff]);
+        assert_eq!(request.len(), 14);
+        assert!(decode_request(request).is_err());
+    }
 }

@@ -147,3 +147,33 @@ pub fn decode_response(api: ApiKey, version: i16, frame: Bytes) -> Result<Respon
     }
     first
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorCode;
+    use crate::io::Part;
+
+    #[test]
+    fn a_refusal_of_api_versions_is_readable_at_any_version() {
+        let body = message(|m: &mut ApiVersionsResponse| m.error_code = ErrorCode::UnsupportedVersion.code());
+        let parts = encode_response(7, 99, &body.into()).unwrap();
+        let [Part::Bytes(bytes)] = parts.as_slice() else {
+            panic!("{parts:?}")
+        };
+        // Correlation id, error code, an empty list: the form of version 0.
+        assert_eq!(bytes[..], [0, 0, 0, 10, 0, 0, 0, 7, 0, 35, 0, 0, 0, 0]);
+        let back = decode_response(ApiKey::ApiVersions, 5, bytes.slice(4..)).unwrap();
+        let ResponseBody::ApiVersions(answer) = back.body else {
+            panic!("another API")
+        };
+        assert_eq!(answer.error_code, 35);
+    }
+
+    #[test]
+    fn a_field_that_the_version_lacks_is_an_error_and_not_dropped() {
+        let body = message(|m: &mut FindCoordinatorResponse| m.node_id = 1);
+        assert!(encode_response(1, 3, &body.clone().into()).is_ok());
+        assert!(encode_response(1, 4, &body.into()).is_err());
+    }
+}

@@ -1,0 +1,212 @@
+//! The list of every decoder, each with samples of what it is for.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use highwater_core::coordination::{Coordination, Multi, recover};
+use highwater_core::cx::Cx;
+use highwater_core::disk::{DiskOp, DiskQueue};
+use highwater_core::log::checkpoint;
+use highwater_core::log::transaction_index::TransactionIndex;
+use highwater_core::protocol::api::SERVED;
+use highwater_core::protocol::header::decode_response_header;
+use highwater_core::protocol::{ApiKey, decode_request, decode_response, frame};
+use highwater_core::trace::{EventId, Trace};
+use highwater_core::types::Rng;
+
+pub struct Decoder {
+    pub name: String,
+    pub samples: Vec<Bytes>,
+    /// Bytes of the samples that stay what they are when the rest is made up.
+    pub head_bytes: usize,
+    pub is_wire: bool,
+    pub decode: Box<dyn Fn(Bytes) + Send + Sync>,
+}
+
+/// All of them, made once.
+pub fn decoders() -> &'static [Decoder] {
+    static DECODERS: OnceLock<Vec<Decoder>> = OnceLock::new();
+    DECODERS.get_or_init(|| [wire(), disk()].into_iter().flatten().collect())
+}
+
+fn fixtures() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures"))
+}
+
+/// A request's header without client id, and an answer's.
+fn heads(api: ApiKey, version: i16) -> (Bytes, Bytes) {
+    let mut request = [
+        api.code().to_be_bytes(),
+        version.to_be_bytes(),
+        [0; 2],
+        [1; 2],
+        [0xff; 2],
+    ]
+    .concat();
+    let mut response = vec![0, 0, 0, 1];
+    if api.is_flexible(version) {
+        request.push(0);
+        if api != ApiKey::ApiVersions {
+            response.push(0);
+        }
+    }
+    (request.into(), response.into())
+}
+
+fn wire() -> Vec<Decoder> {
+    let mut all = Vec::new();
+    for served in SERVED {
+        for version in served.min..=served.max {
+            let api = served.api;
+            let (request_head, response_head) = heads(api, version);
+            let (requests, responses) = recorded(api, version);
+            all.push(Decoder {
+                name: format!("{api} request v{version}"),
+                head_bytes: request_head.len(),
+                samples: [vec![request_head], requests].concat(),
+                is_wire: true,
+                decode: Box::new(|bytes| drop(decode_request(bytes))),
+            });
+            all.push(Decoder {
+                name: format!("{api} answer v{version}"),
+                head_bytes: response_head.len(),
+                samples: [vec![response_head], responses].concat(),
+                is_wire: true,
+                decode: Box::new(move |bytes| {
+                    drop(decode_response_header(bytes.clone(), api, version));
+                    drop(decode_response(api, version, bytes));
+                }),
+            });
+        }
+    }
+    all.push(Decoder {
+        name: "frame length".into(),
+        samples: vec![Bytes::from_static(b"GET / HTTP/1.1")],
+        head_bytes: 0,
+        is_wire: false,
+        decode: Box::new(|bytes| {
+            if let Some(prefix) = bytes.first_chunk() {
+                let _ = frame::request_length(*prefix, i32::MAX);
+            }
+        }),
+    });
+    all
+}
+
+/// What Kafka and its clients sent of an API and version, if that was recorded.
+fn recorded(api: ApiKey, version: i16) -> (Vec<Bytes>, Vec<Bytes>) {
+    let file = format!("wire/{:02}-{api}-v{version}.txt", api.code());
+    let text = std::fs::read_to_string(fixtures().join(file)).unwrap_or_default();
+    let (mut requests, mut responses) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        match line.split_once(' ') {
+            Some(("request", hex)) => requests.push(unhex(hex)),
+            Some(("response", hex)) => responses.push(unhex(hex)),
+            _ => panic!("a line that is neither request nor response"),
+        }
+    }
+    (requests, responses)
+}
+
+fn unhex(hex: &str) -> Bytes {
+    let digits = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex digits");
+    (0..hex.len()).step_by(2).map(digits).collect()
+}
+
+#[test]
+fn recorded_frames_are_found() {
+    let (requests, responses) = recorded(ApiKey::Fetch, 18);
+    assert!(!requests.is_empty() && !responses.is_empty());
+}
+
+#[test]
+fn every_recorded_frame_has_its_round_trip_in_the_unit_tests() {
+    let listed = include_str!("../../src/protocol/wire_samples.rs");
+    for entry in std::fs::read_dir(fixtures().join("wire")).expect("list the recorded frames") {
+        let name = entry
+            .expect("read an entry")
+            .file_name()
+            .into_string()
+            .expect("a name in UTF-8");
+        assert!(
+            listed.contains(&format!("\"{name}\"")),
+            "{name} is not in wire_samples.rs"
+        );
+    }
+}
+
+/// A decoder of files: `names` are those of its samples.
+fn file(name: &str, names: &[&str], decode: impl Fn(&[u8]) + Send + Sync + 'static) -> Decoder {
+    let read = |name: &&str| Bytes::from(std::fs::read(fixtures().join(name)).expect(name));
+    Decoder {
+        name: name.into(),
+        samples: names.iter().map(read).collect(),
+        head_bytes: 0,
+        is_wire: false,
+        decode: Box::new(move |bytes| decode(&bytes)),
+    }
+}
+
+fn disk() -> Vec<Decoder> {
+    use checkpoint::{CleanShutdown, MetaProperties, PartitionMetadata};
+    let mut all = vec![
+        file(
+            "offset checkpoint",
+            &["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"],
+            |bytes| drop(checkpoint::read_offsets(bytes)),
+        ),
+        file(
+            "leader epoch checkpoint",
+            &["fx-txn-0/leader-epoch-checkpoint"],
+            |bytes| {
+                drop(checkpoint::read_epochs(bytes));
+            },
+        ),
+        file("partition.metadata", &["fx-txn-0/partition.metadata"], |bytes| {
+            drop(PartitionMetadata::read(bytes));
+        }),
+        file("meta.properties", &["meta.properties"], |bytes| {
+            drop(MetaProperties::read(bytes));
+        }),
+        file(
+            "transaction index",
+            &["fx-txn-0/00000000000000000004.txnindex"],
+            |bytes| drop(TransactionIndex::from_bytes(0, bytes)),
+        ),
+        file("clean shutdown mark", &[], |bytes| {
+            drop(CleanShutdown::read(bytes));
+        }),
+        file("coordination snapshot", &[], |bytes| drop(recover(bytes, &[]))),
+        file("coordination log", &[], |bytes| drop(recover(&[], bytes))),
+    ];
+    let [.., mark, _, log] = all.as_mut_slice() else {
+        panic!("the list above")
+    };
+    mark.samples.push(CleanShutdown { broker_epoch: 7 }.write());
+    log.samples.push(coordination_log());
+    all
+}
+
+/// A coordination log of two changes, as the core writes it.
+fn coordination_log() -> Bytes {
+    let (mut rng, mut disk, mut trace) = (Rng::new(1), DiskQueue::default(), Trace::off());
+    let mut cx = Cx {
+        now: 0,
+        rng: &mut rng,
+        disk: &mut disk,
+        trace: &mut trace,
+        cause: EventId::default(),
+    };
+    let empty = recover(&[], &[]).expect("nothing is sound");
+    let mut tree = Coordination::open(&mut cx, 0, empty);
+    for path in ["/brokers", "/brokers/topics"] {
+        let create = Multi::new().create(path, &b"data"[..]);
+        tree.submit(&mut cx, &create).expect("a new node");
+    }
+    let appended = disk.take().into_iter().filter_map(|(_, _, op)| match op {
+        DiskOp::Append { bufs, .. } => Some(bufs.concat()),
+        _ => None,
+    });
+    appended.collect::<Vec<_>>().concat().into()
+}

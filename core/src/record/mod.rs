@@ -52,3 +52,6 @@ pub use record::{Header, Record};
 pub use validator::{
     BatchRefused, TopicCompression, Validated, ValidationRules, Workspace, validate_produced,
 };
+
+#[cfg(test)]
+mod tests;

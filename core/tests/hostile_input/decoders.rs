@@ -1,5 +1,7 @@
 //! The list of every decoder, each with samples of what it is for.
 
+mod records;
+
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -21,16 +23,23 @@ pub struct Decoder {
     /// Bytes of the samples that stay what they are when the rest is made up.
     pub head_bytes: usize,
     pub is_wire: bool,
+    /// What it may hold beyond the rule: buffers that a codec has whatever it unpacks.
+    pub extra_bytes: usize,
     pub decode: Box<dyn Fn(Bytes) + Send + Sync>,
 }
 
 /// All of them, made once.
 pub fn decoders() -> &'static [Decoder] {
     static DECODERS: OnceLock<Vec<Decoder>> = OnceLock::new();
-    DECODERS.get_or_init(|| [wire(), disk()].into_iter().flatten().collect())
+    DECODERS.get_or_init(|| {
+        [wire(), disk(), records::decoders()]
+            .into_iter()
+            .flatten()
+            .collect()
+    })
 }
 
-fn fixtures() -> &'static Path {
+pub fn fixtures() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures"))
 }
 
@@ -66,6 +75,7 @@ fn wire() -> Vec<Decoder> {
                 head_bytes: request_head.len(),
                 samples: [vec![request_head], requests].concat(),
                 is_wire: true,
+                extra_bytes: 0,
                 decode: Box::new(|bytes| drop(decode_request(bytes))),
             });
             all.push(Decoder {
@@ -73,6 +83,7 @@ fn wire() -> Vec<Decoder> {
                 head_bytes: response_head.len(),
                 samples: [vec![response_head], responses].concat(),
                 is_wire: true,
+                extra_bytes: 0,
                 decode: Box::new(move |bytes| {
                     drop(decode_response_header(bytes.clone(), api, version));
                     drop(decode_response(api, version, bytes));
@@ -85,6 +96,7 @@ fn wire() -> Vec<Decoder> {
         samples: vec![Bytes::from_static(b"GET / HTTP/1.1")],
         head_bytes: 0,
         is_wire: false,
+        extra_bytes: 0,
         decode: Box::new(|bytes| {
             if let Some(prefix) = bytes.first_chunk() {
                 let _ = frame::request_length(*prefix, i32::MAX);
@@ -144,6 +156,7 @@ fn file(name: &str, names: &[&str], decode: impl Fn(&[u8]) + Send + Sync + 'stat
         samples: names.iter().map(read).collect(),
         head_bytes: 0,
         is_wire: false,
+        extra_bytes: 0,
         decode: Box::new(move |bytes| decode(&bytes)),
     }
 }

@@ -12,27 +12,32 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::error::DiskError;
+pub use crate::types::{DirId, FileId};
 
-/// Index of a log directory in `log.dirs`.
-pub type DirId = u16;
 /// Counts the operations of one directory, from 1.
 pub type Ticket = u64;
 /// Path relative to its log directory, with `/` between parts: `topic-0/00000000000000000000.log`.
 pub type RelPath = Arc<str>;
 
-/// Names an open file, by directory and a number that the core gives and never uses again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct FileId {
-    pub dir: DirId,
-    pub number: u64,
-}
-
 /// Pieces of one write, in order; an append is the patched head of a batch and its untouched tail.
 pub type Pieces = SmallVec<[Bytes; 4]>;
+
+/// A piece of an answer. The pieces' whole length is known before the first byte is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    Bytes(Bytes),
+    /// `len` bytes of an open file from byte `pos`: sent by `sendfile` where there is one.
+    File {
+        file: FileId,
+        pos: u64,
+        len: u32,
+    },
+}
+
+pub type Parts = SmallVec<[Part; 4]>;
 
 /// One operation on one log directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

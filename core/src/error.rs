@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::disk::FileId;
+use crate::types::FileId;
 
 macro_rules! error_codes {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $kafka:literal, $retriable:literal;)*) => {

@@ -8,11 +8,9 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use smallvec::SmallVec;
-
 use crate::broker::{Admission, Admitted, Job, JobResult};
-use crate::disk::{DirId, DiskOp, FileId, Ticket};
+use crate::disk::{DirId, DiskOp, Ticket};
+pub use crate::disk::{Part, Parts};
 use crate::error::DiskError;
 
 /// A connection, numbered by the host and never again.
@@ -107,17 +105,3 @@ pub enum Level {
     Warn,
     Error,
 }
-
-/// A piece of an answer. The pieces' whole length is known before the first byte is sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    Bytes(Bytes),
-    /// `len` bytes of an open file from byte `pos`: sent by `sendfile` where there is one.
-    File {
-        file: FileId,
-        pos: u64,
-        len: u32,
-    },
-}
-
-pub type Parts = SmallVec<[Part; 4]>;

@@ -13,6 +13,8 @@ pub type LeaderEpoch = i32;
 pub type BrokerId = i32;
 /// Number of a partition within its topic, from 0.
 pub type PartitionIndex = i32;
+/// Index of a log directory in `log.dirs`.
+pub type DirId = u16;
 /// Milliseconds: a point in time is counted from the Unix epoch, a duration from nothing.
 pub type Millis = i64;
 /// Identity of a producer for idempotence and transactions; -1 stands for "none".
@@ -28,6 +30,13 @@ pub const NO_EPOCH: LeaderEpoch = -1;
 pub const NO_PRODUCER_ID: ProducerId = -1;
 /// "No timestamp", as in a batch header.
 pub const NO_TIMESTAMP: Millis = -1;
+
+/// Names an open file, by directory and a number that the core gives and never uses again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FileId {
+    pub dir: DirId,
+    pub number: u64,
+}
 
 /// One partition of a topic, by name. Cheap to clone: the name is shared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

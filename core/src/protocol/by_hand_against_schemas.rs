@@ -11,8 +11,8 @@ use super::leadership::{LeaderIdAndEpoch, NodeEndpoint};
 use super::primitives::{Reader, Writer};
 use super::produce::*;
 use super::*;
+use crate::disk::Part;
 use crate::error::{ErrorCode, Malformed};
-use crate::io::Part;
 use crate::types::Uuid;
 
 fn topic_id() -> Uuid {

@@ -16,7 +16,7 @@
 //! - no length and no count is believed before the bytes that it promises are seen: decoding n
 //!   bytes allocates at most a small multiple of n, whatever they claim
 //! - records are never copied: a decoded produce holds slices of its frame, an encoded fetch holds
-//!   the [`Part`](crate::io::Part)s that it was given
+//!   the [`Part`](crate::disk::Part)s that it was given
 //! - null and empty are never confused
 //! - `kafka-wire` is named only below this module
 

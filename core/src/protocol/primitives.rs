@@ -12,8 +12,8 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_wire_core::StrBytes;
 
+use crate::disk::{Part, Parts};
 use crate::error::Malformed;
-use crate::io::{Part, Parts};
 use crate::types::Uuid;
 
 /// Most array items in one message. An item that takes three bytes on the wire takes some seventy

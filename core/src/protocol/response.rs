@@ -8,8 +8,8 @@ use super::header::{decode_response_header, encode_response_header};
 use super::messages::{self, *};
 use super::primitives::{Reader, Writer};
 use super::produce::ProduceResponse;
+use crate::disk::Parts;
 use crate::error::Malformed;
-use crate::io::Parts;
 
 /// An answer, decoded.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,8 +151,8 @@ pub fn decode_response(api: ApiKey, version: i16, frame: Bytes) -> Result<Respon
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::Part;
     use crate::error::ErrorCode;
-    use crate::io::Part;
 
     #[test]
     fn a_refusal_of_api_versions_is_readable_at_any_version() {

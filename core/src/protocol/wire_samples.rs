@@ -7,7 +7,7 @@ use kafka_wire::{KafkaRequest, KafkaResponse, RequestHeader as WireRequestHeader
 use kafka_wire_core::{ApiVersion, DecodeLimits, Decoder, KafkaDecode, KafkaEncode};
 
 use super::*;
-use crate::io::{Part, Parts};
+use crate::disk::{Part, Parts};
 
 macro_rules! samples {
     ($($name:literal,)*) => {

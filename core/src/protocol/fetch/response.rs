@@ -3,8 +3,8 @@
 use kafka_wire_core::StrBytes;
 
 use super::*;
+use crate::disk::{Part, Parts};
 use crate::error::ErrorCode;
-use crate::io::{Part, Parts};
 use crate::protocol::leadership::{LeaderIdAndEpoch, NodeEndpoint};
 use crate::protocol::primitives::tagged_field;
 use crate::protocol::produce::decode_error_code;

@@ -1,0 +1,193 @@
+//! What mdBook only logs, or does not see: includes, links and pages that are lost.
+
+use super::Offence;
+use super::tree::Tree;
+
+const SOURCES: &str = "book/src/";
+
+/// Joins a relative path to the folder of `from`, and resolves `..`.
+fn resolve(from: &str, relative: &str) -> String {
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in relative.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// Lines outside fenced code, counted from 1.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    text.lines().enumerate().filter_map(move |(i, line)| {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            return None;
+        }
+        (!fenced).then_some((i + 1, line))
+    })
+}
+
+pub fn lost_includes(tree: &Tree) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    for (path, text) in tree.under(SOURCES, "md") {
+        for (i, line) in text.lines().enumerate() {
+            for include in line.split("{{#include ").skip(1) {
+                let include = include.split("}}").next().unwrap_or("").trim();
+                let (file, anchor) = include.split_once(':').unwrap_or((include, ""));
+                let target = resolve(path, file);
+                let Some(included) = tree.text(&target) else {
+                    offences.push(Offence::new(path, i + 1, format!("there is no file {target}")));
+                    continue;
+                };
+                let is_lines = anchor.chars().all(|c| c.is_ascii_digit() || c == ':');
+                if !is_lines && !included.contains(&format!("ANCHOR: {anchor}\n")) {
+                    offences.push(Offence::new(
+                        path,
+                        i + 1,
+                        format!("{target} has no anchor {anchor}"),
+                    ));
+                }
+            }
+        }
+    }
+    offences
+}
+
+pub fn lost_links(tree: &Tree) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    for (path, text) in tree.under(SOURCES, "md") {
+        for (number, line) in prose(text) {
+            for link in line.split("](").skip(1) {
+                let link = link.split(')').next().unwrap_or("");
+                if let Some(why) = why_lost(tree, path, link) {
+                    offences.push(Offence::new(path, number, why));
+                }
+            }
+        }
+    }
+    offences
+}
+
+/// Why a link from `path` leads nowhere; `None` when it leads somewhere, or out of the book.
+fn why_lost(tree: &Tree, path: &str, link: &str) -> Option<String> {
+    if link.contains("://") || link.starts_with("mailto:") || link.starts_with('/') {
+        return None; // `/` is the lab
+    }
+    let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+    let target = if file.is_empty() {
+        path.to_owned()
+    } else {
+        resolve(path, file)
+    };
+    let Some(text) = tree.text(&target) else {
+        return Some(format!("there is no {target}"));
+    };
+    let headings = || prose(text).filter(|(_, line)| line.starts_with('#'));
+    let found = heading.is_empty() || headings().any(|(_, line)| slug(line) == heading);
+    (!found).then(|| format!("{target} has no heading #{heading}"))
+}
+
+/// The id that mdBook gives to a heading.
+fn slug(heading: &str) -> String {
+    let kept = heading
+        .trim_start_matches('#')
+        .trim()
+        .chars()
+        .filter_map(|c| match c {
+            c if c.is_alphanumeric() || c == '_' || c == '-' => Some(c.to_ascii_lowercase()),
+            c if c.is_whitespace() => Some('-'),
+            _ => None,
+        });
+    kept.collect()
+}
+
+pub fn unlisted_pages(tree: &Tree) -> Vec<Offence> {
+    let summary = tree.text("book/src/SUMMARY.md").unwrap_or("");
+    let is_page = |path: &&str| *path != "book/src/SUMMARY.md" && !path.starts_with("book/src/generated/");
+    tree.under(SOURCES, "md")
+        .map(|(path, _)| path)
+        .filter(is_page)
+        .filter(|path| !summary.contains(&format!("]({})", path.trim_start_matches(SOURCES))))
+        .map(|path| Offence::new(path, 0, "is not in SUMMARY.md"))
+        .collect()
+}
+
+pub fn missing_invariants(tree: &Tree) -> Vec<Offence> {
+    const PAGE: &str = "book/src/architecture.md";
+    let text = tree.text(PAGE).unwrap_or("");
+    let mut offences = Vec::new();
+    for number in 1..=8 {
+        let section = text.split(&format!("\n### R{number}. ")).nth(1).unwrap_or("");
+        let section = section.split("\n#").next().unwrap_or("");
+        for part in ["Invariant: ", "Reason: ", "Check: "] {
+            if !section.lines().any(|line| line.starts_with(part)) {
+                offences.push(Offence::new(
+                    PAGE,
+                    0,
+                    format!("R{number} has no line that begins \"{part}\""),
+                ));
+            }
+        }
+    }
+    offences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(text: &str) -> Tree {
+        Tree::of(&[
+            ("book/src/a.md", text),
+            ("book/src/b.md", "# The B, page\n"),
+            (
+                "core/src/x.rs",
+                "// ANCHOR: piece\nfn x() {}\n// ANCHOR_END: piece\n",
+            ),
+        ])
+    }
+
+    #[test]
+    fn an_include_that_finds_nothing_is_found() {
+        assert_eq!(lost_includes(&page("{{#include ../../core/src/x.rs:piece}}")), []);
+        assert_eq!(
+            lost_includes(&page("{{#include ../../core/src/x.rs:other}}")).len(),
+            1
+        );
+        assert_eq!(lost_includes(&page("{{#include ../../core/src/y.rs}}")).len(), 1);
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_found() {
+        assert_eq!(
+            lost_links(&page("[b](b.md#the-b-page) and [out](https://example.org)")),
+            []
+        );
+        assert_eq!(lost_links(&page("[b](b.md#nothing)")).len(), 1);
+        assert_eq!(lost_links(&page("[c](c.md)")).len(), 1);
+        assert_eq!(lost_links(&page("```\n[c](c.md)\n```")), []);
+    }
+
+    #[test]
+    fn a_page_outside_the_summary_is_found() {
+        let summary = ("book/src/SUMMARY.md", "- [A](a.md)");
+        assert_eq!(unlisted_pages(&Tree::of(&[summary, ("book/src/a.md", "")])), []);
+        assert_eq!(
+            unlisted_pages(&Tree::of(&[summary, ("book/src/b.md", "")])).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_rule_without_its_check_is_found() {
+        let rule = |n: u8| format!("\n### R{n}. Name\n\nInvariant: i\n\nReason: r\n\nCheck: c\n");
+        let all: String = (1..=8).map(rule).collect();
+        let found = |text: &str| missing_invariants(&Tree::of(&[("book/src/architecture.md", text)])).len();
+        assert_eq!(found(&all), 0);
+        assert_eq!(found(&all.replacen("Check: c", "", 1)), 1);
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod checkpoint;
 pub mod leader_epoch_cache;
+pub mod producer_state;
 pub mod transaction_index;
 
 /// Work on files that takes longer than the owner may: data in, [`JobResult`] out.

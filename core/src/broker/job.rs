@@ -50,7 +50,7 @@ pub fn run_job(job: Job, disk: &dyn ReadAt) -> JobResult {
             dir,
             found: survey(dir, disk),
         },
-        Job::Log(job) => match job {},
+        Job::Log(job) => JobResult::Log(log::run_job(job, disk, &mut |_| {})),
     }
 }
 

@@ -1,0 +1,305 @@
+//! Finding an offset, in three steps: which segment, which index entry, which batch.
+//!
+//! 1. The segment is the last one whose base offset is at or below the target.
+//! 2. In its sparse index the greatest entry at or below the target is found by halving.
+//! 3. From the entry's position the batches are walked, header by header, to the first whose *last*
+//!    offset reaches the target. So a target in a hole (left by compaction) finds the next batch.
+//!
+//! The steps can be recorded ([`Lookup`]); it is the same code that runs, watched or not.
+//!
+//! An index entry is checked against the batch it points at. If they disagree the index is wrong, and
+//! the walk starts from the segment's first byte: slow, but right.
+
+use std::sync::Arc;
+
+use super::names::{FileKind, segment_file};
+use super::offset_index::{self, OffsetEntry};
+use super::walk::{Step, Walk};
+use crate::disk::{DirId, FileId, ReadAt};
+use crate::error::DiskError;
+use crate::types::Offset;
+
+/// Bytes asked of the disk at once while walking headers.
+const WALK_BYTES: usize = 4096;
+
+/// One halving of the binary search in an index of which entries `low..high` were still in question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halving {
+    pub low: usize,
+    pub high: usize,
+    /// The entry that was looked at.
+    pub middle: usize,
+    pub entry: OffsetEntry,
+    /// It is at or below the target: the search goes on in the upper half.
+    pub at_or_below: bool,
+}
+
+/// A batch that was walked over, or the one that was found: always the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scanned {
+    pub position: u64,
+    pub base_offset: Offset,
+    pub last_offset: Offset,
+    pub size_bytes: u64,
+    pub reaches_target: bool,
+}
+
+/// The steps of one look-up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lookup {
+    pub target: Offset,
+    /// Base offset of the segment.
+    pub segment: Offset,
+    pub halvings: Vec<Halving>,
+    /// The entry that the halvings led to; `None`: before the first entry, so from byte 0.
+    pub entry: Option<OffsetEntry>,
+    pub scanned: Vec<Scanned>,
+    /// Bytes of the `.log` that were read.
+    pub bytes_read: u64,
+}
+
+/// The greatest of `count` entries at or below `relative`, by halving; `entry(i)` gives entry *i*.
+pub fn floor_entry<E>(
+    count: usize,
+    mut entry: impl FnMut(usize) -> Result<OffsetEntry, E>,
+    relative: u32,
+    mut steps: Option<&mut Lookup>,
+) -> Result<Option<OffsetEntry>, E> {
+    let (mut low, mut high, mut found) = (0, count, None);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let at = entry(middle)?;
+        let at_or_below = at.relative <= relative;
+        if let Some(steps) = steps.as_deref_mut() {
+            steps.halvings.push(Halving {
+                low,
+                high,
+                middle,
+                entry: at,
+                at_or_below,
+            });
+        }
+        if at_or_below {
+            found = Some(at);
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if let Some(steps) = steps {
+        steps.entry = found;
+    }
+    Ok(found)
+}
+
+/// Where a walk starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartFrom {
+    /// Look into the closed segment's `.index`.
+    IndexFile,
+    /// The active segment's index, in memory, has said so.
+    Entry(Option<OffsetEntry>),
+}
+
+/// One segment, for a job.
+#[derive(Clone, Debug)]
+pub struct SegmentToRead {
+    pub dir: DirId,
+    /// The partition's directory.
+    pub path: Arc<str>,
+    pub base: Offset,
+    /// Bytes of its `.log` that may be read.
+    pub end_bytes: u64,
+    pub start: StartFrom,
+}
+
+/// Find the part of a segment that answers a fetch.
+#[derive(Clone, Debug)]
+pub struct Locate {
+    pub segment: SegmentToRead,
+    /// The segment's `.log`.
+    pub file: FileId,
+    pub from: Offset,
+    /// Batches that reach this offset are not shown (high watermark, last stable offset).
+    pub limit: Offset,
+    /// Base offset of the next segment: all batches here are below.
+    pub next_base: Option<Offset>,
+    pub max_bytes: u32,
+    /// Give the first batch whole, even if it is larger than `max_bytes`.
+    pub at_least_one: bool,
+}
+
+/// Bytes of an open file that answer a fetch. They start with a batch; the last batch may be cut by
+/// `max_bytes`, as readers of the protocol expect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileRange {
+    pub file: FileId,
+    pub pos: u64,
+    pub len: u32,
+    /// Of the first batch: at or below the offset that was asked for, or above it after a hole.
+    pub base_offset: Offset,
+    /// No batch of the range reaches this offset.
+    pub below: Offset,
+}
+
+/// What a [`Locate`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    pub outcome: Outcome,
+    /// The segment's index disagrees with its `.log`; the answer is right all the same.
+    pub index_wrong: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Found(FileRange),
+    /// Nothing below the limit, or not one batch fits.
+    Empty,
+    /// No batch of this segment reaches the offset: plan again from this one, where the next begins.
+    Next(Offset),
+    /// No batch where one must be: the medium has changed what was written.
+    Corrupt {
+        position: u64,
+        why: String,
+    },
+}
+
+impl SegmentToRead {
+    pub fn file_path(&self, kind: FileKind) -> String {
+        segment_file(&self.path, self.base, kind)
+    }
+
+    /// The greatest index entry at or below `offset`, and whether it points at the batch that it says.
+    pub(super) fn checked_floor(
+        &self,
+        offset: Offset,
+        disk: &dyn ReadAt,
+        steps: Option<&mut Lookup>,
+    ) -> Result<(Option<OffsetEntry>, bool), DiskError> {
+        let entry = match self.start {
+            StartFrom::Entry(entry) => return Ok((entry, true)),
+            StartFrom::IndexFile => self.search_file(offset, disk, steps)?,
+        };
+        let Some(entry) = entry else {
+            return Ok((None, true));
+        };
+        let path = self.file_path(FileKind::Log);
+        let at = u64::from(entry.position);
+        let step = Walk::new(disk, self.dir, &path, at, self.end_bytes, WALK_BYTES).step()?;
+        let right = matches!(step, Step::Batch { header, .. }
+            if header.last_offset() == offset_index::full_offset(self.base, entry));
+        Ok((right.then_some(entry), right))
+    }
+
+    fn search_file(
+        &self,
+        offset: Offset,
+        disk: &dyn ReadAt,
+        steps: Option<&mut Lookup>,
+    ) -> Result<Option<OffsetEntry>, DiskError> {
+        let path = self.file_path(FileKind::OffsetIndex);
+        let bytes = match disk.len(self.dir, &path) {
+            Err(DiskError::NotFound) => 0,
+            other => other?,
+        };
+        let read = |at: usize| -> Result<OffsetEntry, DiskError> {
+            let from = (at * offset_index::ENTRY_BYTES) as u64;
+            let bytes = disk.read_at(self.dir, &path, from, offset_index::ENTRY_BYTES)?;
+            // A file that shrank meanwhile reads as an entry beyond everything.
+            Ok(bytes.first_chunk().map_or(
+                OffsetEntry {
+                    relative: u32::MAX,
+                    position: u32::MAX,
+                },
+                |bytes| OffsetEntry::from_bytes(*bytes),
+            ))
+        };
+        let relative = (offset - self.base).clamp(0, i64::from(u32::MAX)) as u32;
+        floor_entry(bytes as usize / offset_index::ENTRY_BYTES, read, relative, steps)
+    }
+}
+
+impl Locate {
+    pub fn run(&self, disk: &dyn ReadAt) -> Result<Located, DiskError> {
+        self.run_watched(disk, None)
+    }
+
+    /// Like [`run`](Self::run), and records the steps in `steps`, if given.
+    pub fn run_watched(
+        &self,
+        disk: &dyn ReadAt,
+        mut steps: Option<&mut Lookup>,
+    ) -> Result<Located, DiskError> {
+        let segment = &self.segment;
+        let (entry, index_right) = segment.checked_floor(self.from, disk, steps.as_deref_mut())?;
+        let path = segment.file_path(FileKind::Log);
+        let start = entry.map_or(0, |entry| u64::from(entry.position));
+        let mut walk = Walk::new(disk, segment.dir, &path, start, segment.end_bytes, WALK_BYTES);
+        let outcome = self.walk(&mut walk, steps.as_deref_mut())?;
+        if let Some(steps) = steps {
+            steps.bytes_read = walk.bytes_read;
+        }
+        Ok(Located {
+            outcome,
+            index_wrong: !index_right,
+        })
+    }
+
+    fn walk(&self, walk: &mut Walk<'_>, mut steps: Option<&mut Lookup>) -> Result<Outcome, DiskError> {
+        loop {
+            let (position, header) = match walk.step()? {
+                Step::Batch { position, header } => (position, header),
+                Step::End => return Ok(self.next_base.map_or(Outcome::Empty, Outcome::Next)),
+                Step::Bad { position, why } => return Ok(Outcome::Corrupt { position, why }),
+            };
+            let reaches_target = header.last_offset() >= self.from;
+            if let Some(steps) = steps.as_deref_mut() {
+                steps.scanned.push(Scanned {
+                    position,
+                    base_offset: header.base_offset,
+                    last_offset: header.last_offset(),
+                    size_bytes: header.size_bytes() as u64,
+                    reaches_target,
+                });
+            }
+            if !reaches_target {
+                continue;
+            }
+            if header.last_offset() >= self.limit {
+                return Ok(Outcome::Empty);
+            }
+            let first = header.size_bytes() as u64;
+            let wanted = u64::from(self.max_bytes).max(if self.at_least_one { first } else { 0 });
+            if wanted < first {
+                return Ok(Outcome::Empty);
+            }
+            let end = self.end_below_limit(walk, position.saturating_add(wanted))?;
+            let len = (end - position).min(wanted);
+            return Ok(Outcome::Found(FileRange {
+                file: self.file,
+                pos: position,
+                len: len as u32,
+                base_offset: header.base_offset,
+                below: self.next_base.map_or(self.limit, |next| next.min(self.limit)),
+            }));
+        }
+    }
+
+    /// Where the batches below the limit end; the walk stops once it is past `enough`.
+    fn end_below_limit(&self, walk: &mut Walk<'_>, enough: u64) -> Result<u64, DiskError> {
+        if self.next_base.is_some_and(|next| next <= self.limit) {
+            return Ok(self.segment.end_bytes);
+        }
+        loop {
+            let here = walk.position();
+            if here >= enough {
+                return Ok(here);
+            }
+            match walk.step()? {
+                Step::Batch { header, .. } if header.last_offset() < self.limit => {}
+                Step::Batch { position, .. } | Step::Bad { position, .. } => return Ok(position),
+                Step::End => return Ok(here),
+            }
+        }
+    }
+}

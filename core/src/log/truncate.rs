@@ -1,0 +1,211 @@
+//! Truncation: giving up the end of the log, because a new leader never had it.
+//!
+//! What was appended cannot be un-appended from memory alone: where the last batch below the offset
+//! ends, which index entries it had, who had produced up to there. So a truncation is two steps: a
+//! [`Rebuild`] job reads what stays of the segment that is to be cut, and [`Log::truncated`] takes
+//! the result and queues the cut. In between the log must not be appended to.
+//!
+//! Invariants
+//! - afterwards the log end is the offset that was asked for, even if that cuts a batch: whole batches
+//!   go, and the next one starts at the offset
+//! - the recovery point is never above the log end
+
+use std::sync::Arc;
+
+use super::job::{Job, Progress};
+use super::names::{FileKind, segment_file};
+use super::roll::new_active;
+use super::scan::{ScanRules, Scanned, scan_segment};
+use super::segment::{Active, IndexFiles, Segment};
+use super::{Log, Written};
+use crate::cx::Cx;
+use crate::disk::{DirId, DiskOp, ReadAt, RelPath, Ticket};
+use crate::error::DiskError;
+use crate::trace::{DeleteReason, Fact};
+use crate::types::Offset;
+
+/// What a truncation has to wait for.
+#[derive(Clone, Debug)]
+pub enum Truncation {
+    /// The log ends at or before the offset.
+    Nothing,
+    /// It is cut: the operations are queued.
+    Done,
+    /// Appends are under way: ask again when the log directory has done this.
+    WaitFor(Ticket),
+    /// Run it and hand the result to [`Log::truncated`].
+    Rebuild(Job),
+}
+
+/// Learn what a segment holds below an offset.
+#[derive(Clone, Debug)]
+pub struct Rebuild {
+    dir: DirId,
+    path: RelPath,
+    base: Offset,
+    file_bytes: u64,
+    /// The log end when the job was made.
+    log_end: Offset,
+    rules: ScanRules,
+}
+
+/// What a [`Rebuild`] learned.
+#[derive(Clone, Debug)]
+pub struct Rebuilt {
+    log_end: Offset,
+    to: Offset,
+    scanned: Scanned,
+}
+
+impl Rebuild {
+    pub fn run(&self, disk: &dyn ReadAt, progress: &mut dyn FnMut(Progress)) -> Result<Rebuilt, DiskError> {
+        let mut report = |done_bytes| {
+            progress(Progress {
+                done_bytes,
+                total_bytes: self.file_bytes,
+            });
+        };
+        let scanned = scan_segment(
+            disk,
+            self.dir,
+            &segment_file(&self.path, self.base, FileKind::Log),
+            self.base,
+            self.file_bytes,
+            self.rules,
+            &mut report,
+        )?;
+        Ok(Rebuilt {
+            log_end: self.log_end,
+            to: self.rules.below,
+            scanned,
+        })
+    }
+}
+
+impl Log {
+    /// Cuts the log so that it ends at `to` (`UnifiedLog.truncateTo`).
+    pub fn truncate_to(&mut self, cx: &mut Cx<'_>, to: Offset) -> Truncation {
+        if to >= self.assigned_end {
+            return Truncation::Nothing;
+        }
+        if to <= self.first_base() {
+            self.truncate_fully_and_start_at(cx, to);
+            return Truncation::Done;
+        }
+        if let Some(&(ticket, _)) = self.unwritten.back() {
+            return Truncation::WaitFor(ticket);
+        }
+        let (base, file_bytes) = if to > self.active.indexer.base {
+            (self.active.indexer.base, self.active.indexer.size_bytes)
+        } else {
+            let at = self.closed.partition_point(|segment| segment.base < to) - 1;
+            (self.closed[at].base, self.closed[at].size_bytes)
+        };
+        Truncation::Rebuild(Job::Rebuild(Box::new(Rebuild {
+            dir: self.dir,
+            path: self.path.clone(),
+            base,
+            file_bytes,
+            log_end: self.assigned_end,
+            rules: ScanRules {
+                below: to,
+                check_crc: false,
+                index_interval_bytes: self.config.index_interval_bytes,
+            },
+        })))
+    }
+
+    /// Carries out the truncation that a [`Rebuild`] prepared. False, and nothing happens, when the log has
+    /// changed since: ask again.
+    pub fn truncated(&mut self, cx: &mut Cx<'_>, rebuilt: Rebuilt) -> bool {
+        let Rebuilt { log_end, to, scanned } = rebuilt;
+        if self.assigned_end != log_end || self.closed.last().is_some_and(|last| last.base >= log_end) {
+            return false;
+        }
+        let base = scanned.indexer.base;
+        if base != self.active.indexer.base && !self.reopen_closed(cx, base) {
+            return false;
+        }
+        let len = scanned.indexer.size_bytes;
+        let file = self.active.file;
+        cx.disk.push(self.dir, DiskOp::Truncate { file, len });
+        self.active.indexer = scanned.indexer;
+        self.active.index_files.written = None;
+        self.end_at(cx, to);
+        true
+    }
+
+    /// Makes the closed segment at `base` the active one again; those behind it are dropped. False when
+    /// there is none.
+    fn reopen_closed(&mut self, cx: &mut Cx<'_>, base: Offset) -> bool {
+        let Some(at) = self.closed.iter().position(|segment| segment.base == base) else {
+            return false;
+        };
+        self.doom_active(cx);
+        let mut behind = Arc::make_mut(&mut self.closed).split_off(at);
+        let reopened = behind.remove(0);
+        for segment in &behind {
+            self.doom_segment(cx, segment, DeleteReason::Truncation);
+        }
+        self.active = Active {
+            indexer: super::segment::Indexer::new(base),
+            file: reopened.file,
+            created_ms: cx.now,
+            jitter_ms: super::roll::draw_jitter(cx, &self.config),
+            index_files: IndexFiles::default(),
+        };
+        true
+    }
+
+    /// Drops everything; the log is empty and starts at `at`: for a follower whose leader no longer has
+    /// what this replica has (`UnifiedLog.truncateFullyAndStartAt`).
+    pub fn truncate_fully_and_start_at(&mut self, cx: &mut Cx<'_>, at: Offset) {
+        self.doom_active(cx);
+        for segment in std::mem::take(Arc::make_mut(&mut self.closed)) {
+            self.doom_segment(cx, &segment, DeleteReason::Truncation);
+        }
+        self.active = new_active(cx, self.dir, &self.path, at, &self.config);
+        self.names_unsynced = true;
+        self.unwritten.clear();
+        self.log_start = at;
+        self.end_at(cx, at);
+    }
+
+    fn doom_active(&mut self, cx: &mut Cx<'_>) {
+        self.close_active(cx);
+        self.close_index_files(cx, false);
+        let segment = Segment {
+            base: self.active.indexer.base,
+            size_bytes: self.active.indexer.size_bytes,
+            greatest: self.active.indexer.greatest,
+            file: self.active.file,
+        };
+        self.doom_segment(cx, &segment, DeleteReason::Truncation);
+    }
+
+    /// The log now ends at `to`, in the active segment.
+    fn end_at(&mut self, cx: &mut Cx<'_>, to: Offset) {
+        let from = self.assigned_end;
+        self.assigned_end = to;
+        self.written = Written {
+            end: to,
+            segment: self.active.indexer.base,
+            bytes: self.active.indexer.size_bytes,
+        };
+        self.log_start = self.log_start.min(to);
+        self.recovery_point = self.recovery_point.min(to);
+        self.sync_asked = self.sync_asked.min(to);
+        for (_, point) in &mut self.syncing {
+            *point = (*point).min(to);
+        }
+        if self.epochs.truncate_from_end(to) {
+            self.write_epochs(cx);
+        }
+        let partition = &self.partition;
+        cx.emit(|| Fact::LogTruncated {
+            partition: partition.clone(),
+            from,
+            to,
+        });
+    }
+}

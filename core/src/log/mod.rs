@@ -49,6 +49,7 @@ mod truncate;
 pub mod walk;
 
 pub mod checkpoint;
+pub mod dump;
 pub mod leader_epoch_cache;
 pub mod producer_state;
 pub mod transaction_index;

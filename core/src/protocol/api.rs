@@ -2,8 +2,8 @@
 //!
 //! Invariants
 //! - a version that is listed is honoured, with one exception that is Kafka's own: Produce is
-//!   listed from version 0, since librdkafka before 2.6 takes a broker without it for one that
-//!   knows no record batches; versions 0 to 2 are refused
+//!   listed from version 0, since older librdkafka (2.0.2 in kcat 1.7.1) otherwise sends gzip,
+//!   snappy and lz4 uncompressed and says nothing; versions 0 to 2 are refused (KIP-896)
 //! - the ranges are those of Kafka 4.4
 
 macro_rules! api_keys {

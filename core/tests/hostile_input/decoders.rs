@@ -1,5 +1,6 @@
 //! The list of every decoder, each with samples of what it is for.
 
+mod logs;
 mod records;
 
 use std::path::Path;
@@ -32,7 +33,7 @@ pub struct Decoder {
 pub fn decoders() -> &'static [Decoder] {
     static DECODERS: OnceLock<Vec<Decoder>> = OnceLock::new();
     DECODERS.get_or_init(|| {
-        [wire(), disk(), records::decoders()]
+        [wire(), disk(), records::decoders(), logs::decoders()]
             .into_iter()
             .flatten()
             .collect()

@@ -15,6 +15,7 @@
 
 mod admit;
 mod job;
+pub mod metadata;
 
 use std::collections::VecDeque;
 

@@ -1,0 +1,124 @@
+//! What a broker knows of its cluster: topics, partitions, settings, ids.
+//!
+//! The truth is the coordination tree, with the paths and the JSON of Kafka 3.9's ZooKeeper way
+//! ([`nodes`]). From it an immutable [`MetadataImage`] is read; whoever decides (a new topic, an
+//! altered setting) looks at an image and writes a [`Multi`] that holds only if the tree is still
+//! as the image says. [`Metadata`] does the multi, and the next image is there.
+//!
+//! Invariants
+//! - the image equals the one read afresh from the tree, after every change
+//! - a topic's id never changes, and no id is given twice
+//! - a producer id is answered only after the block it is from is on disk, and no block is given twice
+
+pub mod configs;
+mod image;
+mod names;
+pub mod nodes;
+mod producer_ids;
+pub mod topics;
+
+use std::sync::Arc;
+
+use crate::coordination::{Coordination, Multi, MultiError, Recovered};
+use crate::cx::Cx;
+use crate::disk::{DirId, Ticket};
+use crate::error::Refused;
+use crate::types::{BrokerId, ProducerId};
+
+pub use image::{MetadataImage, PartitionImage, TopicImage};
+pub use names::{collision_key, validate_topic_name};
+pub use nodes::BadNode;
+
+/// The tree, its image, and the producer ids in hand. Owned by the broker.
+#[derive(Clone, Debug)]
+pub struct Metadata {
+    coordination: Coordination,
+    image: Arc<MetadataImage>,
+    producer_ids: producer_ids::Block,
+}
+
+impl Metadata {
+    /// Takes up what recovery found. A new tree gets its first nodes, with `cluster_id` or one that is
+    /// drawn now; an old one keeps the id it has. Nothing may be answered before the ticket is done.
+    pub fn open(
+        cx: &mut Cx,
+        dir: DirId,
+        recovered: Recovered,
+        cluster_id: Option<&str>,
+    ) -> Result<(Self, Ticket), BadNode> {
+        let coordination = Coordination::open(cx, dir, recovered);
+        let image = Arc::new(MetadataImage::read(coordination.tree())?);
+        let mut metadata = Self {
+            coordination,
+            image,
+            producer_ids: producer_ids::Block::default(),
+        };
+        let cluster_id = cluster_id.map_or_else(|| cx.rng.uuid().to_string(), str::to_owned);
+        let first = nodes::missing_nodes(metadata.coordination.tree(), &cluster_id);
+        let ticket = if first.ops.is_empty() {
+            cx.disk.last_ticket(dir)
+        } else {
+            metadata.submit(cx, &first).map_err(|error| BadNode {
+                path: error.path.to_string(),
+                why: error.error.to_string(),
+            })?
+        };
+        Ok((metadata, ticket))
+    }
+
+    /// As of now, acknowledged or not.
+    pub fn image(&self) -> &Arc<MetadataImage> {
+        &self.image
+    }
+
+    /// Does a decided change and takes up its image. Answer for it when the ticket is done.
+    pub fn submit(&mut self, cx: &mut Cx, multi: &Multi) -> Result<Ticket, MultiError> {
+        let (_, ticket) = self.coordination.submit(cx, multi)?;
+        self.follow(multi);
+        Ok(ticket)
+    }
+
+    /// Several decided changes, each whole or not at all, behind one sync. A later one must not have
+    /// been decided from an image that an earlier one changes.
+    pub fn submit_all(&mut self, cx: &mut Cx, multis: &[Multi]) -> (Vec<Result<(), MultiError>>, Ticket) {
+        let (results, ticket) = self.coordination.submit_all(cx, multis);
+        let results: Vec<_> = results.into_iter().map(|result| result.map(drop)).collect();
+        for (multi, _) in multis.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
+            self.follow(multi);
+        }
+        (results, ticket)
+    }
+
+    /// The host carried out every operation of the directory up to this ticket.
+    pub fn disk_done(&mut self, upto: Ticket) {
+        self.coordination.disk_done(upto);
+    }
+
+    /// Whether what was submitted under this ticket is on disk for good.
+    pub fn is_durable(&self, ticket: Ticket) -> bool {
+        self.coordination.is_durable(ticket)
+    }
+
+    /// A producer id never given before, to be answered when the ticket is done.
+    pub fn next_producer_id(
+        &mut self,
+        cx: &mut Cx,
+        broker: BrokerId,
+    ) -> Result<(ProducerId, Ticket), Refused> {
+        if self.producer_ids.is_used_up() {
+            let (block, multi) = producer_ids::next_block(&self.image, broker)?;
+            let ticket = self.submit(cx, &multi).map_err(|error| {
+                Refused::new(crate::error::ErrorCode::UnknownServerError, error.to_string())
+            })?;
+            self.producer_ids = block.under(ticket);
+        }
+        Ok(self.producer_ids.take())
+    }
+
+    fn follow(&mut self, multi: &Multi) {
+        Arc::make_mut(&mut self.image).apply(self.coordination.tree(), multi);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,352 @@
+//! Decisions about topics: create, delete, add partitions. Each looks at an image and answers a
+//! [`Multi`] or a refusal with Kafka's code and words (`ReplicationControlManager` of Kafka 4.4).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::image::{MetadataImage, TopicImage};
+use super::names::validate_topic_name;
+use super::nodes::{self, EntityConfig, PartitionState, TopicAssignment};
+use crate::config::{BrokerConfig, Settings, alter};
+use crate::coordination::Multi;
+use crate::error::{ErrorCode, Refused};
+use crate::types::{BrokerId, PartitionIndex, Rng, Uuid};
+
+/// Most partitions that one topic may gain at a time.
+const MAX_PARTITIONS_AT_A_TIME: usize = 10_000;
+
+/// A topic as a client asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewTopic {
+    pub name: String,
+    /// -1: the broker's `num.partitions`, or as many as are assigned.
+    pub num_partitions: i32,
+    /// -1: the broker's `default.replication.factor`, or as assigned.
+    pub replication_factor: i16,
+    /// Brokers of each partition, by the client's own choice; empty: the broker's choice.
+    pub assignments: Vec<(PartitionIndex, Vec<BrokerId>)>,
+    /// A value of `None` is refused.
+    pub configs: Vec<(String, Option<String>)>,
+}
+
+/// A topic that may come to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Creation {
+    pub name: Arc<str>,
+    pub id: Uuid,
+    /// Brokers of each partition.
+    pub replicas: Vec<Vec<BrokerId>>,
+    pub configs: Settings,
+    pub multi: Multi,
+}
+
+/// May the topic be created, and how? `brokers` are those that live, in order.
+pub fn create(
+    image: &MetadataImage,
+    config: &BrokerConfig,
+    brokers: &[BrokerId],
+    new: &NewTopic,
+    rng: &mut Rng,
+) -> Result<Creation, Refused> {
+    check_name(image, &new.name)?;
+    let configs = check_configs(&new.configs)?;
+    let replicas = if new.assignments.is_empty() {
+        spread(config, brokers, new, rng)?
+    } else {
+        assigned(brokers, new)?
+    };
+    let id = rng.uuid();
+    let mut multi = Multi::new().create(
+        nodes::topic(&new.name),
+        nodes::write(&TopicAssignment::new(id, &replicas)),
+    );
+    if !configs.is_empty() {
+        let entity = EntityConfig::new(configs.clone());
+        multi = multi.create(nodes::topic_config(&new.name), nodes::write(&entity));
+    }
+    multi = multi.create(nodes::partitions(&new.name), "");
+    multi = add_partitions(multi, &new.name, 0, &replicas);
+    Ok(Creation {
+        name: new.name.as_str().into(),
+        id,
+        replicas,
+        configs,
+        multi,
+    })
+}
+
+/// Marks the topic for deletion: from then on clients do not see it. When its files are gone,
+/// [`remove`] takes its nodes away.
+pub fn mark_deleted(config: &BrokerConfig, topic: &TopicImage) -> Result<Multi, Refused> {
+    if !config.delete_topic_enable {
+        return Err(Refused::new(
+            ErrorCode::TopicDeletionDisabled,
+            "Topic deletion is disabled.",
+        ));
+    }
+    Ok(Multi::new().create(nodes::delete_topic(&topic.name), ""))
+}
+
+/// Takes every node of a marked topic away; its name is free then.
+pub fn remove(topic: &TopicImage) -> Multi {
+    let name = &topic.name;
+    let mut multi = Multi::new();
+    for index in 0..topic.partitions.len() as PartitionIndex {
+        multi = multi
+            .delete(nodes::partition_state(name, index), None)
+            .delete(nodes::partition(name, index), None);
+    }
+    multi = multi.delete(nodes::partitions(name), None);
+    if topic.config_version.is_some() {
+        multi = multi.delete(nodes::topic_config(name), None);
+    }
+    multi
+        .delete(nodes::topic(name), Some(topic.version))
+        .delete(nodes::delete_topic(name), None)
+}
+
+/// May the topic grow to `count` partitions, and how? `assignments` are of the new ones alone.
+pub fn create_partitions(
+    brokers: &[BrokerId],
+    topic: &TopicImage,
+    count: i32,
+    assignments: Option<&[Vec<BrokerId>]>,
+    rng: &mut Rng,
+) -> Result<Multi, Refused> {
+    let now = topic.partitions.len();
+    let more = additional(topic, count)?;
+    let factor = topic
+        .partitions
+        .first()
+        .map_or(1, |partition| partition.replicas.len());
+    let added = match assignments {
+        None => {
+            check_replication_factor(brokers, factor)?;
+            stripe(brokers, more, factor, rng)
+        }
+        Some(assignments) => {
+            if assignments.len() != more {
+                let message = format!(
+                    "Attempted to add {more} additional partition(s), but only {} assignment(s) were specified.",
+                    assignments.len()
+                );
+                return Err(Refused::new(ErrorCode::InvalidReplicaAssignment, message));
+            }
+            assignments
+                .iter()
+                .try_for_each(|replicas| check_replicas(brokers, replicas, Some(factor)))?;
+            assignments.to_vec()
+        }
+    };
+    let mut replicas: Vec<_> = topic
+        .partitions
+        .iter()
+        .map(|partition| partition.replicas.clone())
+        .collect();
+    replicas.extend_from_slice(&added);
+    let assignment = nodes::write(&TopicAssignment::new(topic.id, &replicas));
+    let multi = Multi::new().set(nodes::topic(&topic.name), assignment, Some(topic.version));
+    Ok(add_partitions(multi, &topic.name, now as PartitionIndex, &added))
+}
+
+fn check_name(image: &MetadataImage, name: &str) -> Result<(), Refused> {
+    if name == "__cluster_metadata" {
+        let message = format!("Creation of internal topic {name} is prohibited.");
+        return Err(Refused::new(ErrorCode::InvalidRequest, message));
+    }
+    validate_topic_name(name).map_err(|why| Refused::new(ErrorCode::InvalidTopicException, why))?;
+    if image.is_name_taken(name) {
+        return Err(Refused::new(
+            ErrorCode::TopicAlreadyExists,
+            format!("Topic '{name}' already exists."),
+        ));
+    }
+    match image.collides_with(name) {
+        None => Ok(()),
+        Some(other) => {
+            let message = format!("Topic '{name}' collides with existing topic: {other}");
+            Err(Refused::new(ErrorCode::InvalidTopicException, message))
+        }
+    }
+}
+
+fn check_configs(given: &[(String, Option<String>)]) -> Result<Settings, Refused> {
+    let nulls: Vec<&str> = given
+        .iter()
+        .filter(|(_, value)| value.is_none())
+        .map(|(key, _)| key.as_str())
+        .collect();
+    if !nulls.is_empty() {
+        let message = format!("Null value not supported for topic configs: {}", nulls.join(","));
+        return Err(Refused::new(ErrorCode::InvalidConfig, message));
+    }
+    let configs = given
+        .iter()
+        .filter_map(|(key, value)| Some((key.clone(), value.clone()?)))
+        .collect();
+    alter::check_topic(&configs)?;
+    Ok(configs)
+}
+
+/// The broker's own choice of replicas.
+fn spread(
+    config: &BrokerConfig,
+    brokers: &[BrokerId],
+    new: &NewTopic,
+    rng: &mut Rng,
+) -> Result<Vec<Vec<BrokerId>>, Refused> {
+    if new.replication_factor < -1 || new.replication_factor == 0 {
+        let message = "Replication factor must be larger than 0, or -1 to use the default value.";
+        return Err(Refused::new(ErrorCode::InvalidReplicationFactor, message));
+    }
+    if new.num_partitions < -1 || new.num_partitions == 0 {
+        let message = "Number of partitions was set to an invalid non-positive value.";
+        return Err(Refused::new(ErrorCode::InvalidPartitions, message));
+    }
+    let count = if new.num_partitions == -1 {
+        config.num_partitions
+    } else {
+        new.num_partitions
+    };
+    let factor = if new.replication_factor == -1 {
+        config.default_replication_factor
+    } else {
+        new.replication_factor
+    };
+    let (count, factor) = (
+        usize::try_from(count).unwrap_or(0),
+        usize::try_from(factor).unwrap_or(0),
+    );
+    if count > MAX_PARTITIONS_AT_A_TIME {
+        let message = "Excessively large number of partitions per request.";
+        return Err(Refused::new(ErrorCode::PolicyViolation, message));
+    }
+    check_replication_factor(brokers, factor)?;
+    Ok(stripe(brokers, count, factor, rng))
+}
+
+fn check_replication_factor(brokers: &[BrokerId], factor: usize) -> Result<(), Refused> {
+    if factor <= brokers.len() {
+        return Ok(());
+    }
+    let message = format!(
+        "Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be \
+         reached because only {} broker(s) are registered or some brokers have all their log directories cordoned.",
+        brokers.len()
+    );
+    Err(Refused::new(ErrorCode::InvalidReplicationFactor, message))
+}
+
+/// Partition after partition on the next brokers, from a drawn one on.
+fn stripe(brokers: &[BrokerId], count: usize, factor: usize, rng: &mut Rng) -> Vec<Vec<BrokerId>> {
+    let start = rng.below(brokers.len() as u64) as usize;
+    (0..count)
+        .map(|partition| {
+            (0..factor)
+                .map(|i| brokers[(start + partition + i) % brokers.len()])
+                .collect()
+        })
+        .collect()
+}
+
+/// The client's choice of replicas.
+fn assigned(brokers: &[BrokerId], new: &NewTopic) -> Result<Vec<Vec<BrokerId>>, Refused> {
+    let refuse = |code, message: &str| Err(Refused::new(code, message));
+    if new.replication_factor != -1 {
+        let message =
+            "A manual partition assignment was specified, but replication factor was not set to -1.";
+        return refuse(ErrorCode::InvalidRequest, message);
+    }
+    if new.num_partitions != -1 {
+        let message = "A manual partition assignment was specified, but numPartitions was not set to -1.";
+        return refuse(ErrorCode::InvalidRequest, message);
+    }
+    let mut assignments = new.assignments.clone();
+    assignments.sort_by_key(|(index, _)| *index);
+    if assignments.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+        let message = "Found multiple manual partition assignments for the same partition";
+        return refuse(ErrorCode::InvalidReplicaAssignment, message);
+    }
+    if assignments.len() > MAX_PARTITIONS_AT_A_TIME {
+        return refuse(
+            ErrorCode::PolicyViolation,
+            "Excessively large number of partitions per request.",
+        );
+    }
+    let mut factor = None;
+    for (_, replicas) in &assignments {
+        check_replicas(brokers, replicas, factor)?;
+        factor = Some(replicas.len());
+    }
+    if (0..)
+        .zip(&assignments)
+        .any(|(expected, (index, _))| *index != expected)
+    {
+        let message = "partitions should be a consecutive 0-based integer sequence";
+        return refuse(ErrorCode::InvalidReplicaAssignment, message);
+    }
+    Ok(assignments.into_iter().map(|(_, replicas)| replicas).collect())
+}
+
+fn check_replicas(brokers: &[BrokerId], replicas: &[BrokerId], factor: Option<usize>) -> Result<(), Refused> {
+    let refuse = |message: String| Err(Refused::new(ErrorCode::InvalidReplicaAssignment, message));
+    if replicas.is_empty() {
+        return refuse("The manual partition assignment includes an empty replica list.".to_owned());
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = replicas.iter().find(|broker| !seen.insert(**broker)) {
+        return refuse(format!(
+            "The manual partition assignment includes the broker {twice} more than once."
+        ));
+    }
+    if let Some(unknown) = seen.iter().find(|broker| !brokers.contains(broker)) {
+        return refuse(format!(
+            "The manual partition assignment includes broker {unknown}, but no such broker is registered."
+        ));
+    }
+    match factor {
+        Some(factor) if factor != replicas.len() => refuse(format!(
+            "The manual partition assignment includes a partition with {} replica(s), but this is not consistent \
+             with previous partitions, which have {factor} replica(s).",
+            replicas.len()
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn additional(topic: &TopicImage, count: i32) -> Result<usize, Refused> {
+    let now = topic.partitions.len();
+    let asked = usize::try_from(count).unwrap_or(0);
+    if asked == now {
+        let message = format!("Topic already has {now} partition(s).");
+        return Err(Refused::new(ErrorCode::InvalidPartitions, message));
+    }
+    if asked < now {
+        let message = format!(
+            "The topic {} currently has {now} partition(s); {count} would not be an increase.",
+            topic.name
+        );
+        return Err(Refused::new(ErrorCode::InvalidPartitions, message));
+    }
+    if asked - now > MAX_PARTITIONS_AT_A_TIME {
+        let message = "Excessively large number of additional partitions per request.";
+        return Err(Refused::new(ErrorCode::PolicyViolation, message));
+    }
+    Ok(asked - now)
+}
+
+/// Nodes of partitions from `first` on, each led by its preferred replica, all replicas in sync.
+fn add_partitions(multi: Multi, name: &str, first: PartitionIndex, replicas: &[Vec<BrokerId>]) -> Multi {
+    (first..).zip(replicas).fold(multi, |multi, (index, replicas)| {
+        let state = PartitionState {
+            controller_epoch: 0,
+            isr: replicas.clone(),
+            leader: replicas.first().copied().unwrap_or(-1),
+            leader_epoch: 0,
+            version: 1,
+        };
+        multi
+            .create(nodes::partition(name, index), "")
+            .create(nodes::partition_state(name, index), nodes::write(&state))
+    })
+}

@@ -4,6 +4,9 @@
 //! nobody may see it before. Its bytes are not touched but for the first 16, which hold the base
 //! offset and the leader epoch and lie outside the checksum.
 //!
+//! What the producer state says comes first: a retry is answered, a gap or a zombie refused, before
+//! anything changes.
+//!
 //! Invariants
 //! - offsets are given without holes by a leader, and taken over as they are by a follower
 //! - a batch that could not be accepted changes nothing
@@ -11,13 +14,14 @@
 use bytes::Bytes;
 use smallvec::smallvec;
 
+use super::producer_state::{AppendOrigin, TransactionVersion, Verdict, marker_of};
 use super::{Log, Written};
 use crate::cx::Cx;
 use crate::disk::DiskOp;
 use crate::error::{ErrorCode, Refused};
 use crate::record::{Batch, BatchHeader, Validated};
 use crate::trace::Fact;
-use crate::types::{LeaderEpoch, Offset};
+use crate::types::{LeaderEpoch, Millis, Offset};
 
 /// Bytes of a batch that an append may change.
 const HEAD_BYTES: usize = 16;
@@ -30,18 +34,53 @@ pub struct Appended {
     pub last_offset: Offset,
     /// The batch was here before, at these offsets, and is not stored again.
     pub duplicate: bool,
+    /// The greatest timestamp of the batch as it is stored: the answer's, under LogAppendTime.
+    pub timestamp_ms: Millis,
 }
 
 impl Log {
-    /// Appends a batch that was validated, as the leader in `epoch`: gives it the next offsets.
+    /// Appends a batch that was validated, as the leader in `epoch`: gives it the next offsets. A retry
+    /// of an idempotent producer's batch is answered with its first offsets.
+    ///
+    /// Errors: RECORD_LIST_TOO_LARGE, and those of [`check`](super::producer_state::ProducerStateManager::check).
     pub fn append_as_leader(
         &mut self,
         cx: &mut Cx<'_>,
         batch: &Validated,
         epoch: LeaderEpoch,
+        origin: AppendOrigin,
     ) -> Result<Appended, Refused> {
         let header = batch.header.with_head(self.assigned_end, epoch);
-        self.check_size(cx, &header)?;
+        let verdict = self
+            .check_size(&header)
+            .and_then(|()| self.producers.check(&header, origin))
+            .inspect_err(|refused| self.emit_refused(cx, refused))?;
+        Ok(match verdict {
+            Verdict::New => self.append(cx, &header, &batch.bytes),
+            Verdict::Duplicate {
+                first_offset,
+                last_offset,
+                timestamp_ms,
+            } => self.duplicate(cx, first_offset, last_offset, timestamp_ms),
+        })
+    }
+
+    /// Appends the control batch that ends a transaction, as the leader in `epoch`.
+    pub fn append_marker_as_leader(
+        &mut self,
+        cx: &mut Cx<'_>,
+        batch: &Batch,
+        epoch: LeaderEpoch,
+        version: TransactionVersion,
+    ) -> Result<Appended, Refused> {
+        let header = batch.header.with_head(self.assigned_end, epoch);
+        let Some((marker, _)) = marker_of(batch) else {
+            let refused = Refused::new(ErrorCode::InvalidRecord, "the batch holds no transaction marker");
+            return Err(refused);
+        };
+        self.producers
+            .check_marker(&header, &marker, AppendOrigin::Coordinator, version)
+            .inspect_err(|refused| self.emit_refused(cx, refused))?;
         Ok(self.append(cx, &header, &batch.bytes))
     }
 
@@ -74,26 +113,46 @@ impl Log {
                     ),
                 ));
             }
-            self.check_size(cx, &header)?;
             self.append(cx, &header, &batch.bytes);
         }
         Ok(())
     }
 
+    fn duplicate(
+        &self,
+        cx: &mut Cx<'_>,
+        base_offset: Offset,
+        last_offset: Offset,
+        timestamp_ms: Millis,
+    ) -> Appended {
+        cx.emit(|| Fact::DuplicateBatch {
+            partition: self.partition.clone(),
+            base_offset,
+            last_offset,
+        });
+        Appended {
+            base_offset,
+            last_offset,
+            duplicate: true,
+            timestamp_ms,
+        }
+    }
+
+    fn emit_refused(&self, cx: &mut Cx<'_>, refused: &Refused) {
+        cx.emit(|| Fact::BatchRefused {
+            partition: self.partition.clone(),
+            code: refused.code,
+        });
+    }
+
     /// A batch must fit into a segment (`RECORD_LIST_TOO_LARGE`).
-    fn check_size(&mut self, cx: &mut Cx<'_>, header: &BatchHeader) -> Result<(), Refused> {
+    fn check_size(&self, header: &BatchHeader) -> Result<(), Refused> {
         let size = header.size_bytes();
         if size <= self.config.segment_bytes as i64 {
             return Ok(());
         }
-        let code = ErrorCode::RecordListTooLarge;
-        let partition = &self.partition;
-        cx.emit(|| Fact::BatchRefused {
-            partition: partition.clone(),
-            code,
-        });
         Err(Refused::new(
-            code,
+            ErrorCode::RecordListTooLarge,
             format!(
                 "a batch of {size} bytes does not fit into a segment of {} (segment.bytes)",
                 self.config.segment_bytes
@@ -119,6 +178,7 @@ impl Log {
         );
         self.emit_appended(cx, header, position);
         self.add_to_indexes(cx, header);
+        self.note_producer(cx, header, bytes);
         self.assigned_end = header.next_offset();
         self.dirty_since_ms.get_or_insert(cx.now);
         let ticket = self.flush_if_many(cx).unwrap_or(ticket);
@@ -134,6 +194,7 @@ impl Log {
             base_offset: header.base_offset,
             last_offset: header.last_offset(),
             duplicate: false,
+            timestamp_ms: header.max_timestamp,
         }
     }
 

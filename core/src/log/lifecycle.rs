@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::checkpoint::PartitionMetadata;
+use super::leader_epoch_cache::LeaderEpochCache;
 use super::names::{FileKind, deleted_directory, segment_file};
+use super::producer_state::ProducerStateManager;
 use super::recovery::{Recovered, Repair};
 use super::roll::{draw_jitter, new_active, open_file};
 use super::segment::{Active, IndexFiles, Segment};
@@ -51,7 +53,8 @@ impl Log {
             recovery_point: 0,
             closed: Arc::default(),
             active,
-            epochs: super::leader_epoch_cache::LeaderEpochCache::default(),
+            epochs: LeaderEpochCache::default(),
+            producers: ProducerStateManager::default(),
             unwritten: VecDeque::new(),
             syncing: VecDeque::new(),
             sync_asked: 0,
@@ -88,6 +91,7 @@ impl Log {
                 size_bytes: found.size_bytes,
                 greatest: found.greatest,
                 file: open_log(found.base),
+                aborted: found.aborted.clone(),
             })
             .collect();
         let file = open_log(recovered.active.base);
@@ -113,6 +117,8 @@ impl Log {
             file,
             created_ms: cx.now,
             jitter_ms: draw_jitter(cx, &config),
+            aborted: recovered.active_aborted,
+            aborted_file: None,
         };
         let log = Self {
             partition: recovered.partition,
@@ -127,6 +133,7 @@ impl Log {
             closed: Arc::new(closed),
             active,
             epochs: recovered.epochs,
+            producers: recovered.producers,
             unwritten: VecDeque::new(),
             syncing: VecDeque::new(),
             sync_asked: recovered.recovery_point,
@@ -152,6 +159,7 @@ impl Log {
     /// nothing to check.
     pub fn close(&mut self, cx: &mut Cx<'_>) -> Ticket {
         self.close_active(cx);
+        self.write_snapshot(cx);
         self.flush(cx);
         self.close_index_files(cx, true);
         let files = self.closed.iter().map(|segment| segment.file);
@@ -176,6 +184,7 @@ impl Log {
         let index_files = self.active.index_files.open;
         let mut files: Vec<_> = self.closed.iter().map(|segment| segment.file).collect();
         files.push(self.active.file);
+        files.extend(self.active.aborted_file);
         files.extend(
             index_files
                 .into_iter()

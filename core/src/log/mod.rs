@@ -18,7 +18,7 @@
 //!
 //! Reading order: [`names`] and [`segment`] say what lies on disk, [`offset_index`] and [`time_index`]
 //! what an index is, [`lookup`] and [`time_lookup`] how it is used; [`walk`] reads batches one by one;
-//! `append`, `roll`, `retention`, `truncate`, [`recovery`] are what happens to a log; `read` plans
+//! `append`, `transactions`, `roll`, `retention`, `truncate`, [`recovery`] are what happens to a log; `read` plans
 //! reads; [`job`] is the list of what must be read away from the owner.
 //!
 //! Invariants
@@ -45,6 +45,7 @@ mod scan;
 pub mod segment;
 pub mod time_index;
 pub mod time_lookup;
+mod transactions;
 mod truncate;
 pub mod walk;
 
@@ -73,6 +74,7 @@ use crate::trace::Fact;
 use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition, Uuid};
 use leader_epoch_cache::LeaderEpochCache;
 use lifecycle::Doomed;
+use producer_state::ProducerStateManager;
 use segment::{Active, Segment};
 
 /// One partition's log (`UnifiedLog` and `LocalLog`). Cheap to clone: closed segments and indexes are
@@ -93,6 +95,7 @@ pub struct Log {
     closed: Arc<Vec<Segment>>,
     active: Active,
     epochs: LeaderEpochCache,
+    producers: ProducerStateManager,
     /// Appends that wait for the disk, oldest first.
     unwritten: VecDeque<(Ticket, Written)>,
     /// Syncs that wait for the disk, and the recovery point that each gives.
@@ -187,6 +190,11 @@ impl Log {
     /// The epoch of the last batch, if any is known.
     pub fn latest_epoch(&self) -> Option<LeaderEpoch> {
         self.epochs.latest_epoch()
+    }
+
+    /// What is remembered of producers and open transactions.
+    pub fn producers(&self) -> &ProducerStateManager {
+        &self.producers
     }
 
     fn first_base(&self) -> Offset {

@@ -13,6 +13,9 @@
 //! - a second recovery of the repaired files finds the same end, and nothing to repair
 //! - a size that a file claims is compared with the bytes that are there before anything follows from it
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::check::{Behind, SegmentPaths, check_indexes, offsets_rise, times_rise};
@@ -22,13 +25,16 @@ use super::leader_epoch_cache::LeaderEpochCache;
 use super::leftovers::{SegmentFiles, sort_out};
 use super::names::{FileKind, segment_file};
 use super::offset_index::{self, OffsetEntry, OffsetIndex};
-use super::scan::{ScanRules, Scanned, scan_segment};
+use super::producer_state::ProducerStateManager;
+use super::scan::{LogFile, ScanRules, Scanned, replay, scan_segment};
 use super::segment::{Greatest, Indexer};
 use super::time_index::{self, TimeEntry, TimeIndex};
+use super::transaction_index::TransactionIndex;
+use super::transactions::{read_aborted, read_snapshot};
 use super::walk::{Step, Walk};
 use crate::disk::{DirId, ReadAt, RelPath};
 use crate::error::DiskError;
-use crate::types::{Offset, TopicPartition, Uuid};
+use crate::types::{Millis, Offset, TopicPartition, Uuid};
 
 /// Small files beyond this size are none of ours.
 const MAX_SMALL_FILE_BYTES: u64 = 16 << 20;
@@ -47,14 +53,18 @@ pub struct Recover {
     /// From `log-start-offset-checkpoint`; 0 when it says nothing.
     pub log_start: Offset,
     pub index_interval_bytes: u32,
+    pub now_ms: Millis,
+    /// `producer.id.expiration.ms`
+    pub producer_expiration_ms: Millis,
 }
 
 /// A closed segment as it was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct FoundSegment {
     pub base: Offset,
     pub size_bytes: u64,
     pub greatest: Greatest,
+    pub aborted: Option<Arc<TransactionIndex>>,
 }
 
 /// A change that makes the files what the log is taken to be.
@@ -79,10 +89,12 @@ pub struct Recovered {
     pub closed: Vec<FoundSegment>,
     /// The last segment.
     pub active: Indexer,
+    pub active_aborted: Arc<TransactionIndex>,
     /// Its index files are what the [`Indexer`] says.
     pub active_indexes_sound: bool,
     pub epochs: LeaderEpochCache,
     pub epochs_changed: bool,
+    pub producers: ProducerStateManager,
     /// In this order.
     pub repairs: Vec<Repair>,
     /// The last `.log` is longer than its sound batches and is to be cut.
@@ -101,6 +113,7 @@ impl Recover {
             job: self,
             disk,
             files,
+            producers_loaded: false,
             progress: Progress {
                 done_bytes: 0,
                 total_bytes: 0,
@@ -111,7 +124,7 @@ impl Recover {
         run.read_small_files()?;
         run.drop_orphans();
         run.read_segments()?;
-        Ok(run.finish())
+        run.finish()
     }
 
     fn nothing_found(&self, repairs: Vec<Repair>) -> Recovered {
@@ -125,7 +138,9 @@ impl Recover {
             recovery_point: self.recovery_point,
             closed: Vec::new(),
             active: Indexer::new(self.log_start),
+            active_aborted: Arc::default(),
             active_indexes_sound: false,
+            producers: ProducerStateManager::default(),
             epochs: LeaderEpochCache::default(),
             epochs_changed: false,
             repairs,
@@ -141,6 +156,8 @@ struct Run<'a> {
     job: &'a Recover,
     disk: &'a dyn ReadAt,
     files: SegmentFiles,
+    /// The state of producers has been brought up to some segment's base and follows from there.
+    producers_loaded: bool,
     progress: Progress,
     report: &'a mut dyn FnMut(Progress),
     found: Recovered,
@@ -227,7 +244,10 @@ impl Run<'_> {
 
     /// Reads a segment that is in doubt. False when it had to be cut: it is the last one then.
     fn recover_segment(&mut self, base: Offset, size: u64, last: bool) -> Result<bool, DiskError> {
-        let scanned = self.scan(base, size, true)?;
+        self.load_producers(base)?;
+        let mut producers = std::mem::take(&mut self.found.producers);
+        let scanned = self.scan(base, size, Some(&mut producers))?;
+        self.found.producers = producers;
         for entry in &scanned.epochs {
             if self
                 .found
@@ -244,27 +264,38 @@ impl Run<'_> {
             self.found.cut_active = !sound;
             self.found.cut_bytes += size - valid;
             self.found.cut_why = scanned.bad.clone();
-            self.make_active(scanned);
+            self.make_active(scanned)?;
         } else {
-            self.close_scanned(base, scanned)?;
+            self.replace_aborted(base, &scanned.aborted)?;
+            let aborted = scanned.aborted.clone();
+            self.close_scanned(base, scanned, aborted)?;
         }
         Ok(sound)
     }
 
-    fn scan(&mut self, base: Offset, size: u64, check_crc: bool) -> Result<Scanned, DiskError> {
+    /// Reads a segment. With `producers` it is in doubt, and its checksums are compared too.
+    fn scan(
+        &mut self,
+        base: Offset,
+        size: u64,
+        producers: Option<&mut ProducerStateManager>,
+    ) -> Result<Scanned, DiskError> {
         let before = self.progress.done_bytes;
         let (progress, report) = (&mut self.progress, &mut self.report);
         let scanned = scan_segment(
             self.disk,
-            self.job.dir,
-            &self.files[&(base, FileKind::Log)],
+            LogFile {
+                dir: self.job.dir,
+                path: &self.files[&(base, FileKind::Log)],
+                bytes: size,
+            },
             base,
-            size,
             ScanRules {
                 below: Offset::MAX,
-                check_crc,
+                check_crc: producers.is_some(),
                 index_interval_bytes: self.job.index_interval_bytes,
             },
+            producers,
             &mut |position| {
                 progress.done_bytes = before + position;
                 report(*progress);
@@ -274,14 +305,23 @@ impl Run<'_> {
         scanned
     }
 
-    fn make_active(&mut self, scanned: Scanned) {
+    /// The last segment is what was read of it. Its `.txnindex` is made to say the same.
+    fn make_active(&mut self, scanned: Scanned) -> Result<(), DiskError> {
+        self.replace_aborted(scanned.indexer.base, &scanned.aborted)?;
+        self.found.active_aborted = Arc::new(scanned.aborted);
         self.found.log_end = scanned.next_offset;
         self.found.active = scanned.indexer;
         self.found.active_indexes_sound = false;
+        Ok(())
     }
 
     /// Keeps what was read of a segment that is closed, and lets its index files say the same.
-    fn close_scanned(&mut self, base: Offset, mut scanned: Scanned) -> Result<(), DiskError> {
+    fn close_scanned(
+        &mut self,
+        base: Offset,
+        mut scanned: Scanned,
+        aborted: TransactionIndex,
+    ) -> Result<(), DiskError> {
         let indexer = &mut scanned.indexer;
         indexer.note_greatest();
         self.replace_if_other(base, FileKind::OffsetIndex, indexer.offsets.bytes_from(0))?;
@@ -290,6 +330,7 @@ impl Run<'_> {
             base,
             size_bytes: indexer.size_bytes,
             greatest: indexer.greatest,
+            aborted: some_aborted(aborted),
         });
         Ok(())
     }
@@ -323,9 +364,10 @@ impl Run<'_> {
     /// A closed segment that is not in doubt: its indexes are believed if they look right, else built
     /// again. Its `.log` is left as it is.
     fn load_closed(&mut self, base: Offset, size: u64) -> Result<bool, DiskError> {
+        let aborted = self.read_aborted(base)?;
         let Some(behind) = self.check(base, size)? else {
-            let scanned = self.scan(base, size, false)?;
-            self.close_scanned(base, scanned)?;
+            let scanned = self.scan(base, size, None)?;
+            self.close_scanned(base, scanned, aborted)?;
             return Ok(true);
         };
         self.found.closed.push(FoundSegment {
@@ -335,6 +377,7 @@ impl Run<'_> {
                 timestamp_ms: entry.timestamp_ms,
                 offset: base + i64::from(entry.relative),
             }),
+            aborted: some_aborted(aborted),
         });
         Ok(true)
     }
@@ -368,6 +411,7 @@ impl Run<'_> {
             .last()
             .map_or(base, |(_, header)| header.next_offset());
         self.found.active = indexer;
+        self.found.active_aborted = Arc::new(self.read_aborted(base)?);
         self.found.active_indexes_sound = true;
         Ok(true)
     }
@@ -401,7 +445,87 @@ impl Run<'_> {
         self.found.repairs.extend(unlink);
     }
 
-    fn finish(mut self) -> Recovered {
+    fn read_aborted(&self, base: Offset) -> Result<TransactionIndex, DiskError> {
+        match self.files.get(&(base, FileKind::TransactionIndex)) {
+            Some(path) => read_aborted(self.disk, self.job.dir, path, base),
+            None => Ok(TransactionIndex::default()),
+        }
+    }
+
+    fn replace_aborted(&mut self, base: Offset, aborted: &TransactionIndex) -> Result<(), DiskError> {
+        match self.files.get(&(base, FileKind::TransactionIndex)) {
+            None if aborted.entries().is_empty() => Ok(()),
+            Some(path) if aborted.entries().is_empty() => {
+                self.found.repairs.push(Repair::Unlink(path.clone()));
+                Ok(())
+            }
+            _ => self.replace_if_other(base, FileKind::TransactionIndex, aborted.to_bytes().to_vec()),
+        }
+    }
+
+    /// Brings the state of producers to where `upto` begins. The first time it comes from the newest
+    /// snapshot that is not beyond, and the batches since; then it has followed what was read, and a
+    /// snapshot is due, as at a roll.
+    fn load_producers(&mut self, upto: Offset) -> Result<(), DiskError> {
+        if self.producers_loaded {
+            self.found.producers.advance_to(upto);
+            if let Some((offset, bytes)) = self.found.producers.take_snapshot() {
+                let path = segment_file(&self.job.path, offset, FileKind::ProducerSnapshot);
+                self.found.repairs.push(Repair::Replace(path, bytes));
+            }
+            return Ok(());
+        }
+        self.producers_loaded = true;
+        let bases = self.bases();
+        let log_start = self.job.log_start.max(bases.first().copied().unwrap_or(0));
+        let upto = upto.max(log_start);
+        let snapshots = self
+            .files
+            .keys()
+            .filter(|(_, kind)| *kind == FileKind::ProducerSnapshot);
+        let mut producers =
+            ProducerStateManager::with_snapshots(log_start, snapshots.map(|(offset, _)| *offset));
+        let mut stale = producers.remove_stray_snapshots(bases);
+        let reloaded = producers.truncate_and_reload(
+            log_start,
+            upto,
+            self.job.now_ms,
+            self.job.producer_expiration_ms,
+            &mut |offset| read_snapshot(self.disk, self.job.dir, &self.job.path, offset),
+        );
+        stale.extend(reloaded.deleted);
+        for offset in stale {
+            let path = segment_file(&self.job.path, offset, FileKind::ProducerSnapshot);
+            self.found.repairs.push(Repair::Unlink(path));
+        }
+        if let Some(from) = reloaded.replay_from {
+            self.replay(from..upto, &mut producers)?;
+        }
+        producers.advance_to(upto);
+        self.found.producers = producers;
+        Ok(())
+    }
+
+    fn replay(&self, offsets: Range<Offset>, producers: &mut ProducerStateManager) -> Result<(), DiskError> {
+        let bases = self.bases();
+        let after = bases.partition_point(|base| *base <= offsets.start);
+        for base in &bases[after.saturating_sub(1)..] {
+            if *base >= offsets.end {
+                break;
+            }
+            let (dir, path) = (self.job.dir, &self.files[&(*base, FileKind::Log)]);
+            let bytes = self.disk.len(dir, path)?;
+            replay(
+                self.disk,
+                LogFile { dir, path, bytes },
+                offsets.clone(),
+                producers,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Recovered, DiskError> {
         if self.found.log_end < self.job.log_start {
             // The log's start was moved beyond everything that survived.
             let bases = self.bases();
@@ -411,7 +535,13 @@ impl Run<'_> {
             empty.topic_id = self.found.topic_id;
             empty.epochs = self.found.epochs;
             empty.epochs_changed = self.found.epochs_changed;
+            self.files
+                .retain(|(_, kind), _| *kind == FileKind::ProducerSnapshot);
             self.found = empty;
+            self.producers_loaded = false;
+        }
+        if !self.producers_loaded {
+            self.load_producers(self.found.log_end)?;
         }
         let found = &mut self.found;
         let first = found.closed.first().map_or(found.active.base, |first| first.base);
@@ -423,6 +553,10 @@ impl Run<'_> {
         } else {
             self.job.recovery_point.min(found.log_end)
         };
-        self.found
+        Ok(self.found)
     }
+}
+
+fn some_aborted(aborted: TransactionIndex) -> Option<Arc<TransactionIndex>> {
+    (!aborted.entries().is_empty()).then(|| Arc::new(aborted))
 }

@@ -67,6 +67,7 @@ impl Log {
 
     fn set_log_start(&mut self, cx: &mut Cx<'_>, to: Offset) {
         self.log_start = to;
+        self.producers.on_log_start_moved(to);
         if self.epochs.truncate_from_start(to) {
             self.write_epochs(cx);
         }
@@ -114,7 +115,13 @@ impl Log {
     /// Renames the files of a closed segment away and remembers to unlink them.
     pub(super) fn doom_segment(&mut self, cx: &mut Cx<'_>, segment: &Segment, reason: DeleteReason) {
         let unlink_at_ms = cx.now.saturating_add(self.config.file_delete_delay_ms);
-        for kind in [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex] {
+        let aborted = segment.aborted.as_ref().map(|_| FileKind::TransactionIndex);
+        let snapshot = self.producers.remove_snapshot(segment.base);
+        let kinds = [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex]
+            .into_iter()
+            .chain(aborted)
+            .chain(snapshot.then_some(FileKind::ProducerSnapshot));
+        for kind in kinds {
             let from = segment_file(&self.path, segment.base, kind);
             let to: RelPath = format!("{from}{DELETED}").into();
             cx.disk.push(

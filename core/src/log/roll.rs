@@ -11,7 +11,7 @@ use smallvec::smallvec;
 
 use super::checkpoint::{LEADER_EPOCH_FILE, write_epochs};
 use super::names::{FileKind, segment_file};
-use super::segment::{Active, IndexFiles, Indexer, Segment};
+use super::segment::{Active, IndexFiles, Indexer};
 use super::time_index::TimeEntry;
 use super::{Log, LogConfig};
 use crate::cx::Cx;
@@ -75,15 +75,11 @@ impl Log {
         );
         self.note_sync(ticket, self.assigned_end);
         self.close_index_files(cx, true);
-        let old = &self.active;
-        Arc::make_mut(&mut self.closed).push(Segment {
-            base: closed,
-            size_bytes: old.indexer.size_bytes,
-            greatest: old.indexer.greatest,
-            file: old.file,
-        });
+        Arc::make_mut(&mut self.closed).push(self.active.to_closed());
         self.active = new_active(cx, self.dir, &self.path, base, &self.config);
         self.names_unsynced = true;
+        self.producers.advance_to(base);
+        self.write_snapshot(cx);
         cx.emit(|| Fact::SegmentRolled {
             partition: self.partition.clone(),
             closed,
@@ -163,10 +159,11 @@ impl Log {
 
     /// Closes the active segment's index files, forced to the medium if `sync`.
     pub(super) fn close_index_files(&mut self, cx: &mut Cx<'_>, sync: bool) {
-        let Some((index, time_index)) = self.active.index_files.open.take() else {
-            return;
-        };
-        for file in [index, time_index] {
+        let indexes = self.active.index_files.open.take();
+        let indexes = indexes
+            .into_iter()
+            .flat_map(|(index, time_index)| [index, time_index]);
+        for file in indexes.chain(self.active.aborted_file.take()) {
             if sync {
                 cx.disk.push(self.dir, DiskOp::Sync { file });
             }
@@ -206,6 +203,14 @@ impl Log {
         self.syncing.push_back((ticket, upto));
     }
 
+    /// Writes the state of producers at the log end, unless a snapshot of it is there.
+    pub(super) fn write_snapshot(&mut self, cx: &mut Cx<'_>) {
+        if let Some((offset, bytes)) = self.producers.take_snapshot() {
+            let path = segment_file(&self.path, offset, FileKind::ProducerSnapshot).into();
+            cx.disk.push(self.dir, DiskOp::Replace { path, bytes });
+        }
+    }
+
     pub(super) fn write_epochs(&self, cx: &mut Cx<'_>) {
         let path = format!("{}/{LEADER_EPOCH_FILE}", self.path).into();
         let bytes = write_epochs(self.epochs.entries());
@@ -230,6 +235,8 @@ pub(super) fn new_active(
             open: None,
             written: Some((0, 0)),
         },
+        aborted: Arc::default(),
+        aborted_file: None,
     }
 }
 

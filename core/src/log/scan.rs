@@ -1,14 +1,33 @@
 //! Reading one segment from its first byte: what recovery and truncation learn from a `.log`.
 
+use std::ops::Range;
+
 use super::leader_epoch_cache::EpochEntry;
+use super::producer_state::{CompletedTxn, ProducerStateManager, marker_of};
 use super::segment::Indexer;
+use super::transaction_index::TransactionIndex;
 use super::walk::{Step, Walk};
 use crate::disk::{DirId, ReadAt};
 use crate::error::DiskError;
+use crate::record::{Batch, BatchHeader};
 use crate::types::{NO_EPOCH, Offset};
 
 /// Bytes asked of the disk at once.
 const READ_BYTES: usize = 256 << 10;
+
+/// A segment's `.log`.
+#[derive(Clone, Copy, Debug)]
+pub struct LogFile<'a> {
+    pub dir: DirId,
+    pub path: &'a str,
+    pub bytes: u64,
+}
+
+impl<'a> LogFile<'a> {
+    fn walk(self, disk: &'a dyn ReadAt) -> Walk<'a> {
+        Walk::new(disk, self.dir, self.path, 0, self.bytes, READ_BYTES)
+    }
+}
 
 /// How a segment shall be read.
 #[derive(Clone, Copy, Debug)]
@@ -29,26 +48,27 @@ pub struct Scanned {
     pub next_offset: Offset,
     /// Where each epoch began.
     pub epochs: Vec<EpochEntry>,
+    /// The transactions aborted in the segment, as far as producers were followed.
+    pub aborted: TransactionIndex,
     /// Why the bytes from there on are no batch; `None`: there are none, or they were not asked for.
     pub bad: Option<String>,
 }
 
-/// Reads the batches of the segment at `base`, whose `.log` is at the path `log`, from its first byte
-/// up to `file_bytes`.
+/// Reads the batches of the segment at `base` from its first byte. Given `producers` as of the segment's base, lets them follow.
 pub fn scan_segment(
     disk: &dyn ReadAt,
-    dir: DirId,
-    log: &str,
+    log: LogFile<'_>,
     base: Offset,
-    file_bytes: u64,
     rules: ScanRules,
+    mut producers: Option<&mut ProducerStateManager>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Scanned, DiskError> {
-    let mut walk = Walk::new(disk, dir, log, 0, file_bytes, READ_BYTES).starting_at(base);
+    let mut walk = log.walk(disk).starting_at(base);
     let mut scanned = Scanned {
         indexer: Indexer::new(base),
         next_offset: base,
         epochs: Vec::new(),
+        aborted: TransactionIndex::default(),
         bad: None,
     };
     loop {
@@ -77,6 +97,12 @@ pub fn scan_segment(
             ));
             return Ok(scanned);
         }
+        if let Some(producers) = producers.as_deref_mut() {
+            let completed = follow(&mut walk, position, &header, producers)?;
+            if let Some(aborted) = completed.as_ref().and_then(CompletedTxn::aborted) {
+                scanned.aborted.append(aborted);
+            }
+        }
         scanned.indexer.add(&header, rules.index_interval_bytes);
         scanned.next_offset = header.next_offset();
         let epoch = header.partition_leader_epoch;
@@ -88,4 +114,47 @@ pub fn scan_segment(
         }
         progress(walk.position());
     }
+}
+
+/// A control batch holds one small record; none that is larger was written by a coordinator.
+const MAX_MARKER_BYTES: i64 = 64 << 10;
+
+/// Lets the state of producers follow a batch.
+fn follow(
+    walk: &mut Walk<'_>,
+    position: u64,
+    header: &BatchHeader,
+    producers: &mut ProducerStateManager,
+) -> Result<Option<CompletedTxn>, DiskError> {
+    let mut marker = None;
+    if header.is_control() && header.size_bytes() <= MAX_MARKER_BYTES {
+        let bytes = walk.bytes(position, header.size_bytes() as usize)?;
+        marker = marker_of(&Batch {
+            header: *header,
+            bytes,
+        });
+    }
+    let marker = marker
+        .as_ref()
+        .map(|(marker, timestamp_ms)| (marker, *timestamp_ms));
+    Ok(producers.replay(header, marker))
+}
+
+/// Lets the state of producers follow the batches of `offsets` in one segment.
+pub fn replay(
+    disk: &dyn ReadAt,
+    log: LogFile<'_>,
+    offsets: Range<Offset>,
+    producers: &mut ProducerStateManager,
+) -> Result<(), DiskError> {
+    let mut walk = log.walk(disk);
+    while let Step::Batch { position, header } = walk.step()? {
+        if header.last_offset() >= offsets.end {
+            break;
+        }
+        if header.last_offset() >= offsets.start {
+            follow(&mut walk, position, &header, producers)?;
+        }
+    }
+    Ok(())
 }

@@ -5,9 +5,11 @@
 //! recovery both feed it, so an index rebuilt from the `.log` equals the one that was written.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::offset_index::{OffsetEntry, OffsetIndex};
 use super::time_index::{TimeEntry, TimeIndex};
+use super::transaction_index::TransactionIndex;
 use crate::disk::FileId;
 use crate::record::BatchHeader;
 use crate::types::{Millis, NO_TIMESTAMP, Offset};
@@ -38,6 +40,8 @@ pub struct Segment {
     pub greatest: Greatest,
     /// Its `.log`.
     pub file: FileId,
+    /// The transactions aborted in it; most segments have none.
+    pub aborted: Option<Arc<TransactionIndex>>,
 }
 
 /// Where a batch of the active segment lies.
@@ -199,6 +203,23 @@ pub struct Active {
     /// Drawn once: how much sooner than `segment.ms` this segment is closed.
     pub jitter_ms: Millis,
     pub index_files: IndexFiles,
+    /// The transactions aborted in it.
+    pub aborted: Arc<TransactionIndex>,
+    /// Its `.txnindex`, once there is something to write.
+    pub aborted_file: Option<FileId>,
+}
+
+impl Active {
+    /// What is remembered of it once it is closed.
+    pub fn to_closed(&self) -> Segment {
+        Segment {
+            base: self.indexer.base,
+            size_bytes: self.indexer.size_bytes,
+            greatest: self.indexer.greatest,
+            file: self.file,
+            aborted: (!self.aborted.entries().is_empty()).then(|| self.aborted.clone()),
+        }
+    }
 }
 
 /// How far the active segment's index files have followed. They are caches, and after an unclean

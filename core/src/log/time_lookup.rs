@@ -11,7 +11,7 @@ use super::walk::{Step, Walk};
 use crate::disk::ReadAt;
 use crate::error::DiskError;
 use crate::record::Batch;
-use crate::record::compression::PureRust;
+use crate::record::compression::PURE_RUST;
 use crate::types::{LeaderEpoch, Millis, Offset};
 
 /// Bytes asked of the disk at once while walking headers.
@@ -72,7 +72,7 @@ impl LocateTime {
     }
 
     fn first_record(&self, batch: &Batch) -> Option<TimedOffset> {
-        let records = batch.records(&PureRust, MAX_UNPACKED_BYTES).ok()?;
+        let records = batch.records(&PURE_RUST, MAX_UNPACKED_BYTES).ok()?;
         let record = records
             .map_while(Result::ok)
             .find(|record| record.timestamp >= self.target_ms && record.offset >= self.from)?;

@@ -14,15 +14,17 @@ use std::sync::Arc;
 
 use super::job::{Job, Progress};
 use super::names::{FileKind, segment_file};
-use super::roll::new_active;
-use super::scan::{ScanRules, Scanned, scan_segment};
-use super::segment::{Active, IndexFiles, Segment};
+use super::producer_state::ProducerStateManager;
+use super::roll::{draw_jitter, new_active};
+use super::scan::{LogFile, ScanRules, Scanned, replay, scan_segment};
+use super::segment::{Active, IndexFiles, Indexer};
+use super::transactions::read_snapshot;
 use super::{Log, Written};
 use crate::cx::Cx;
 use crate::disk::{DirId, DiskOp, ReadAt, RelPath, Ticket};
 use crate::error::DiskError;
 use crate::trace::{DeleteReason, Fact};
-use crate::types::Offset;
+use crate::types::{Millis, Offset};
 
 /// What a truncation has to wait for.
 #[derive(Clone, Debug)]
@@ -44,9 +46,16 @@ pub struct Rebuild {
     path: RelPath,
     base: Offset,
     file_bytes: u64,
+    log_start: Offset,
     /// The log end when the job was made.
     log_end: Offset,
     rules: ScanRules,
+    /// As they were at that log end.
+    producers: ProducerStateManager,
+    /// Base offset and bytes of each segment up to the one that is cut, to replay batches from.
+    segments: Vec<(Offset, u64)>,
+    now_ms: Millis,
+    producer_expiration_ms: Millis,
 }
 
 /// What a [`Rebuild`] learned.
@@ -55,6 +64,9 @@ pub struct Rebuilt {
     log_end: Offset,
     to: Offset,
     scanned: Scanned,
+    producers: ProducerStateManager,
+    /// Snapshots that are of no use any more.
+    stale_snapshots: Vec<Offset>,
 }
 
 impl Rebuild {
@@ -67,24 +79,58 @@ impl Rebuild {
         };
         let scanned = scan_segment(
             disk,
-            self.dir,
-            &segment_file(&self.path, self.base, FileKind::Log),
+            LogFile {
+                dir: self.dir,
+                path: &segment_file(&self.path, self.base, FileKind::Log),
+                bytes: self.file_bytes,
+            },
             self.base,
-            self.file_bytes,
             self.rules,
+            None,
             &mut report,
         )?;
+        let (producers, stale_snapshots) = self.reload_producers(disk)?;
         Ok(Rebuilt {
             log_end: self.log_end,
             to: self.rules.below,
             scanned,
+            producers,
+            stale_snapshots,
         })
+    }
+
+    /// The state of producers where the log will end: from the last snapshot before, and the batches since.
+    fn reload_producers(&self, disk: &dyn ReadAt) -> Result<(ProducerStateManager, Vec<Offset>), DiskError> {
+        let mut producers = self.producers.clone();
+        let to = self.rules.below;
+        let reloaded = producers.truncate_and_reload(
+            self.log_start.min(to),
+            to,
+            self.now_ms,
+            self.producer_expiration_ms,
+            &mut |offset| read_snapshot(disk, self.dir, &self.path, offset),
+        );
+        if let Some(from) = reloaded.replay_from {
+            let after = self.segments.partition_point(|(base, _)| *base <= from);
+            for (base, bytes) in &self.segments[after.saturating_sub(1)..] {
+                let log = segment_file(&self.path, *base, FileKind::Log);
+                let log = LogFile {
+                    dir: self.dir,
+                    path: &log,
+                    bytes: *bytes,
+                };
+                replay(disk, log, from..to, &mut producers)?;
+            }
+        }
+        producers.advance_to(to);
+        Ok((producers, reloaded.deleted))
     }
 }
 
 impl Log {
-    /// Cuts the log so that it ends at `to` (`UnifiedLog.truncateTo`).
-    pub fn truncate_to(&mut self, cx: &mut Cx<'_>, to: Offset) -> Truncation {
+    /// Cuts the log so that it ends at `to` (`UnifiedLog.truncateTo`). Producers silent for
+    /// `producer_expiration_ms` (`producer.id.expiration.ms`) are forgotten on the way.
+    pub fn truncate_to(&mut self, cx: &mut Cx<'_>, to: Offset, producer_expiration_ms: Millis) -> Truncation {
         if to >= self.assigned_end {
             return Truncation::Nothing;
         }
@@ -95,18 +141,26 @@ impl Log {
         if let Some(&(ticket, _)) = self.unwritten.back() {
             return Truncation::WaitFor(ticket);
         }
-        let (base, file_bytes) = if to > self.active.indexer.base {
-            (self.active.indexer.base, self.active.indexer.size_bytes)
-        } else {
-            let at = self.closed.partition_point(|segment| segment.base < to) - 1;
-            (self.closed[at].base, self.closed[at].size_bytes)
+        let active = (self.active.indexer.base, self.active.indexer.size_bytes);
+        let closed = self
+            .closed
+            .iter()
+            .map(|segment| (segment.base, segment.size_bytes));
+        let segments: Vec<_> = closed.chain([active]).filter(|(base, _)| *base < to).collect();
+        let Some(&(base, file_bytes)) = segments.last() else {
+            return Truncation::Nothing;
         };
         Truncation::Rebuild(Job::Rebuild(Box::new(Rebuild {
             dir: self.dir,
             path: self.path.clone(),
             base,
             file_bytes,
+            log_start: self.log_start,
             log_end: self.assigned_end,
+            producers: self.producers.clone(),
+            segments,
+            now_ms: cx.now,
+            producer_expiration_ms,
             rules: ScanRules {
                 below: to,
                 check_crc: false,
@@ -118,7 +172,13 @@ impl Log {
     /// Carries out the truncation that a [`Rebuild`] prepared. False, and nothing happens, when the log has
     /// changed since: ask again.
     pub fn truncated(&mut self, cx: &mut Cx<'_>, rebuilt: Rebuilt) -> bool {
-        let Rebuilt { log_end, to, scanned } = rebuilt;
+        let Rebuilt {
+            log_end,
+            to,
+            scanned,
+            producers,
+            stale_snapshots,
+        } = rebuilt;
         if self.assigned_end != log_end || self.closed.last().is_some_and(|last| last.base >= log_end) {
             return false;
         }
@@ -131,6 +191,9 @@ impl Log {
         cx.disk.push(self.dir, DiskOp::Truncate { file, len });
         self.active.indexer = scanned.indexer;
         self.active.index_files.written = None;
+        self.truncate_aborted(cx, to);
+        self.producers = producers;
+        self.unlink_snapshots(cx, stale_snapshots);
         self.end_at(cx, to);
         true
     }
@@ -148,11 +211,13 @@ impl Log {
             self.doom_segment(cx, segment, DeleteReason::Truncation);
         }
         self.active = Active {
-            indexer: super::segment::Indexer::new(base),
+            indexer: Indexer::new(base),
             file: reopened.file,
             created_ms: cx.now,
-            jitter_ms: super::roll::draw_jitter(cx, &self.config),
+            jitter_ms: draw_jitter(cx, &self.config),
             index_files: IndexFiles::default(),
+            aborted: reopened.aborted.unwrap_or_default(),
+            aborted_file: None,
         };
         true
     }
@@ -166,6 +231,8 @@ impl Log {
         }
         self.active = new_active(cx, self.dir, &self.path, at, &self.config);
         self.names_unsynced = true;
+        let stale = self.producers.truncate_fully_and_start_at(at);
+        self.unlink_snapshots(cx, stale);
         self.unwritten.clear();
         self.log_start = at;
         self.end_at(cx, at);
@@ -174,12 +241,7 @@ impl Log {
     fn doom_active(&mut self, cx: &mut Cx<'_>) {
         self.close_active(cx);
         self.close_index_files(cx, false);
-        let segment = Segment {
-            base: self.active.indexer.base,
-            size_bytes: self.active.indexer.size_bytes,
-            greatest: self.active.indexer.greatest,
-            file: self.active.file,
-        };
+        let segment = self.active.to_closed();
         self.doom_segment(cx, &segment, DeleteReason::Truncation);
     }
 

@@ -90,6 +90,8 @@ fn recover(disk: &MemoryDisk) {
             recovery_point: 0,
             log_start: 0,
             index_interval_bytes: 128,
+            now_ms: 0,
+            producer_expiration_ms: 86_400_000,
         };
         run_job(Job::Recover(Box::new(job)), disk, &mut |_| {});
     }

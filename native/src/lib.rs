@@ -1,1 +1,16 @@
-//! The native host of `highwater-core`.
+//! The native host of `highwater-core`: real files, real sockets, real time.
+//!
+//! Reading order: [`disk`] carries out disk operations, [`driver`] drives the core, [`server`]
+//! serves connections, [`host`] puts a broker together and runs it, [`cli`] are the commands.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod cli;
+pub mod clock;
+pub mod disk;
+pub mod driver;
+pub mod host;
+mod http;
+mod logging;
+mod metrics;
+pub mod server;
+mod timer;

@@ -1,0 +1,42 @@
+//! `highwater server`: a broker from a properties file.
+
+use std::path::PathBuf;
+
+use highwater_core::config::BrokerConfig;
+
+use super::Failure;
+use crate::{host, logging};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The broker's properties, with Kafka's keys.
+    file: PathBuf,
+    /// A property that counts instead of the file's.
+    #[arg(long = "override", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    overrides: Vec<(String, String)>,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it must read KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    logging::start();
+    let file = arguments.file.display().to_string();
+    let text =
+        std::fs::read_to_string(&arguments.file).map_err(|error| format!("cannot read {file}: {error}"))?;
+    let loaded = BrokerConfig::load(&file, &text, &arguments.overrides)?;
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
+    if loaded.config.node_id < 0 {
+        return Err(format!("{file}: broker.id is not set; give each broker a number of its own").into());
+    }
+    host::run(&loaded.config, None, |addresses| {
+        for listener in &addresses.listeners {
+            println!("listening on {}:{}", listener.host, listener.port);
+        }
+    })?;
+    Ok(())
+}

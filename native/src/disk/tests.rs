@@ -1,0 +1,265 @@
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use bytes::Bytes;
+use highwater_core::disk::{DiskOp, FileId, ReadAt, Ticket};
+use highwater_core::error::DiskError;
+use highwater_core::io::Input;
+use smallvec::smallvec;
+use tempfile::TempDir;
+
+use super::{Disk, LockError};
+
+const LOG: FileId = FileId { dir: 0, number: 1 };
+
+struct Bench {
+    disk: Disk,
+    root: TempDir,
+    reports: Receiver<Input>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let root = tempfile::tempdir().expect("temporary directory");
+        let (disk, _) = Disk::open(&[root.path().to_owned()], 64).expect("open");
+        let (sender, reports) = channel();
+        disk.notify_with(move |input| {
+            let _ = sender.send(input);
+        });
+        Self { disk, root, reports }
+    }
+
+    /// Runs the operations with tickets from `first` and waits until the last is done or one failed.
+    fn run(&self, first: Ticket, ops: Vec<DiskOp>) -> Result<Ticket, (Ticket, DiskError)> {
+        let last = first + ops.len() as Ticket - 1;
+        let ops = ops
+            .into_iter()
+            .enumerate()
+            .map(|(i, op)| (first + i as Ticket, op));
+        let mut reports: Vec<Input> = self.disk.run(0, ops.collect()).into_vec();
+        loop {
+            for report in reports.drain(..) {
+                match report {
+                    Input::DiskDone { upto, .. } if upto == last => return Ok(upto),
+                    Input::DiskFailed { ticket, error, .. } => return Err((ticket, error)),
+                    _ => {}
+                }
+            }
+            reports.push(self.reports.recv().expect("a report"));
+        }
+    }
+
+    fn content(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.root.path().join(path)).expect("read back")
+    }
+}
+
+fn open(path: &str) -> DiskOp {
+    DiskOp::Open {
+        file: LOG,
+        path: path.into(),
+    }
+}
+
+fn append(at: u64, pieces: &[&'static str]) -> DiskOp {
+    DiskOp::Append {
+        file: LOG,
+        at,
+        bufs: pieces.iter().map(|p| Bytes::from_static(p.as_bytes())).collect(),
+    }
+}
+
+#[test]
+fn neighbouring_appends_become_the_bytes_they_say() {
+    let bench = Bench::new();
+    let mut ops = vec![open("t-0/0.log")];
+    ops.extend((0..3000).map(|i| append(i * 4, &["ab", "cd"])));
+    ops.push(append(2, &["XY"]));
+    assert_eq!(bench.run(1, ops), Ok(3002));
+    let content = bench.content("t-0/0.log");
+    assert_eq!(content.len(), 12_000);
+    assert_eq!(&content[..8], b"abXYabcd");
+}
+
+#[test]
+fn order_holds_across_a_sync_that_goes_to_the_thread() {
+    let bench = Bench::new();
+    let ops = vec![
+        open("t-0/0.log"),
+        append(0, &["old"]),
+        DiskOp::Sync { file: LOG },
+        DiskOp::Truncate { file: LOG, len: 1 },
+        append(1, &["new"]),
+        DiskOp::SyncDirectory { path: "t-0".into() },
+        DiskOp::Close { file: LOG },
+    ];
+    assert_eq!(bench.run(1, ops), Ok(7));
+    assert_eq!(bench.content("t-0/0.log"), b"onew");
+    assert!(bench.disk.file(LOG).is_none());
+}
+
+#[test]
+fn what_waits_behind_a_sync_is_done_before_what_comes_later() {
+    let bench = Bench::new();
+    assert_eq!(bench.run(1, vec![open("f")]), Ok(1));
+    for round in 0..200u64 {
+        let first = 2 + round * 3;
+        let early = vec![
+            (first, append(0, &["a"])),
+            (first + 1, DiskOp::Sync { file: LOG }),
+        ];
+        bench.disk.run(0, early);
+        assert_eq!(bench.run(first + 2, vec![append(0, &["b"])]), Ok(first + 2));
+        assert_eq!(bench.content("f"), b"b");
+    }
+}
+
+#[test]
+fn a_replaced_file_is_whole_and_leaves_no_other() {
+    let bench = Bench::new();
+    for (ticket, text) in [(1, "one"), (2, "two")] {
+        let op = DiskOp::Replace {
+            path: "deep/down/checkpoint".into(),
+            bytes: Bytes::from_static(text.as_bytes()),
+        };
+        assert_eq!(bench.run(ticket, vec![op]), Ok(ticket));
+        assert_eq!(bench.content("deep/down/checkpoint"), text.as_bytes());
+    }
+    assert_eq!(bench.disk.list(0, "deep/down"), Ok(vec!["checkpoint".to_owned()]));
+}
+
+#[test]
+fn readers_find_a_file_under_its_old_name() {
+    let bench = Bench::new();
+    let rename = |from: &str, to: &str| DiskOp::Rename {
+        from: from.into(),
+        to: to.into(),
+    };
+    let ops = vec![
+        open("t-0/0.log"),
+        append(0, &["data"]),
+        rename("t-0/0.log", "t-0/0.log.deleted"),
+        rename("t-0", "t-0.x-delete"),
+    ];
+    assert_eq!(bench.run(1, ops), Ok(4));
+    assert_eq!(
+        bench.disk.read_at(0, "t-0/0.log", 1, 100),
+        Ok(Bytes::from_static(b"ata"))
+    );
+    assert_eq!(bench.disk.len(0, "t-0/0.log.deleted"), Ok(4));
+    let held = bench.disk.file(LOG).expect("still open");
+    let gone = DiskOp::Unlink {
+        path: "t-0.x-delete".into(),
+    };
+    assert_eq!(bench.run(5, vec![gone]), Ok(5));
+    assert_eq!(bench.disk.len(0, "t-0/0.log"), Err(DiskError::NotFound));
+    let mut bytes = [0; 4];
+    held.file
+        .read_exact_at(&mut bytes, 0)
+        .expect("an open file outlives its name");
+    assert_eq!(&bytes, b"data");
+    let again = DiskOp::Unlink {
+        path: "t-0.x-delete".into(),
+    };
+    assert_eq!(bench.run(6, vec![again]), Ok(6), "missing is fine");
+}
+
+#[test]
+fn a_failure_names_its_operation_and_nothing_follows_it() {
+    let bench = Bench::new();
+    let ops = vec![
+        open("f"),
+        append(0, &["a"]),
+        DiskOp::Rename {
+            from: "missing".into(),
+            to: "b".into(),
+        },
+        append(1, &["b"]),
+    ];
+    assert_eq!(bench.run(1, ops), Err((3, DiskError::NotFound)));
+    assert!(bench.disk.run(0, vec![(5, append(1, &["c"]))]).is_empty());
+    assert_eq!(bench.content("f"), b"a");
+}
+
+#[test]
+fn a_path_cannot_leave_its_directory() {
+    for path in ["../f", "/etc/f", "a/../../f"] {
+        let bench = Bench::new();
+        let (ticket, error) = bench.run(1, vec![open(path)]).expect_err("refused");
+        assert_eq!((ticket, error), (1, DiskError::Io(22)), "{path}");
+    }
+}
+
+#[test]
+fn more_files_than_descriptors_are_opened_again_when_asked_for() {
+    let root = tempfile::tempdir().expect("temporary directory");
+    let (disk, _) = Disk::open(&[root.path().to_owned()], 16).expect("open");
+    let file = |number| FileId { dir: 0, number };
+    for number in 0..100u64 {
+        let path = format!("{number}.log").into();
+        let ops = vec![
+            (
+                number * 2 + 1,
+                DiskOp::Open {
+                    file: file(number),
+                    path,
+                },
+            ),
+            (
+                number * 2 + 2,
+                DiskOp::Append {
+                    file: file(number),
+                    at: 0,
+                    bufs: smallvec![Bytes::from(number.to_string())],
+                },
+            ),
+        ];
+        assert_eq!(disk.run(0, ops).len(), 1);
+    }
+    let open = std::fs::read_dir("/proc/self/fd").expect("descriptors");
+    let root_text = root.path().display().to_string();
+    let ours = open
+        .filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok())
+        .filter(|to| to.display().to_string().starts_with(&root_text));
+    assert!(ours.count() <= 17, "16 files and the lock");
+    for number in 0..100u64 {
+        let held = disk.file(file(number)).expect("opened again");
+        let length = held.file.metadata().expect("metadata").len();
+        assert_eq!(length, number.to_string().len() as u64);
+    }
+}
+
+#[test]
+fn a_truncation_asks_about_readers_first() {
+    let bench = Bench::new();
+    let asked = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    bench.disk.reset_readers_with(move |file| {
+        let length = file.file.metadata().map_or(0, |m| m.len());
+        seen.lock().push(length);
+        file.retain_readers(|_| false);
+    });
+    assert_eq!(bench.run(1, vec![open("f"), append(0, &["abcdef"])]), Ok(2));
+    let truncate = |len| DiskOp::Truncate { file: LOG, len };
+    assert_eq!(bench.run(3, vec![truncate(5)]), Ok(3));
+    assert!(asked.lock().is_empty(), "nobody reads");
+    bench.disk.file(LOG).expect("open").add_reader(7);
+    assert_eq!(bench.run(4, vec![append(5, &["x"])]), Ok(4));
+    assert!(asked.lock().is_empty(), "an append harms nobody");
+    assert_eq!(bench.run(5, vec![append(0, &["x"])]), Ok(5));
+    assert_eq!(*asked.lock(), [6], "an overwrite does, and asks before");
+    bench.disk.file(LOG).expect("open").add_reader(7);
+    assert_eq!(bench.run(6, vec![truncate(1)]), Ok(6));
+    assert_eq!(*asked.lock(), [6, 6]);
+}
+
+#[test]
+fn a_directory_belongs_to_one_broker() {
+    let bench = Bench::new();
+    let second = Disk::open(&[bench.root.path().to_owned()], 64);
+    assert!(matches!(second, Err(LockError::InUse(_))));
+    let root = bench.root.path().to_owned();
+    drop(bench.disk);
+    assert!(Disk::open(&[root], 64).is_ok());
+}

@@ -1,0 +1,313 @@
+//! Drives the core: whoever has input takes the core's lock and does what the core says.
+//!
+//! There is no thread that owns the core and no channel to it: the thread that read a request runs
+//! it through to its answer, and a thread that finds the core taken leaves its input in the queue,
+//! since whoever has the core looks at the queue again after giving it back.
+//!
+//! Invariants
+//! - no input stays in the queue while nobody drives: see [`Driver::drive`]
+//! - disk operations are handed over in the order in which the core gave them
+//! - an answer is put into its slot under the lock and sent outside; slots restore the order
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use arc_swap::ArcSwap;
+use crossbeam_queue::SegQueue;
+use highwater_core::broker::{Admission, Broker, Job, run_job};
+use highwater_core::disk::{DirId, DiskOp, Ticket};
+use highwater_core::io::{ConnId, Input, JobId, Level, Output, Parts, RequestId};
+use highwater_core::trace::Trace;
+use highwater_core::types::Millis;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::disk::Disk;
+use crate::server::{Answer, Connection, Connections};
+use crate::timer::Timer;
+
+/// Inputs handled before their outputs are carried out: enough to merge, few enough to answer soon.
+const INPUTS_A_ROUND: usize = 128;
+/// Queued steps of large requests done between inputs.
+const STEPS_A_ROUND: usize = 64;
+
+/// What is driven: the broker, or in tests something smaller. All methods as on [`Broker`].
+pub trait Machine: Send {
+    fn handle(&mut self, now: Millis, input: Input);
+    fn work(&mut self, now: Millis, steps: usize) -> bool;
+    fn poll_output(&mut self) -> Option<Output>;
+    fn poll_timeout(&self) -> Option<Millis>;
+}
+
+/// The broker with nobody listening to its trace.
+pub struct Untraced {
+    broker: Broker,
+    trace: Trace,
+}
+
+impl Untraced {
+    pub fn new(broker: Broker) -> Self {
+        Self {
+            broker,
+            trace: Trace::off(),
+        }
+    }
+}
+
+impl Machine for Untraced {
+    fn handle(&mut self, now: Millis, input: Input) {
+        self.broker.handle(now, input, &mut self.trace);
+    }
+    fn work(&mut self, now: Millis, steps: usize) -> bool {
+        self.broker.work(now, steps, &mut self.trace)
+    }
+    fn poll_output(&mut self) -> Option<Output> {
+        self.broker.poll_output()
+    }
+    fn poll_timeout(&self) -> Option<Millis> {
+        self.broker.poll_timeout()
+    }
+}
+
+/// Where the broker's life stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Starting,
+    /// Connections may be accepted.
+    Ready,
+    /// Over: in order, or with the reason why not.
+    Stopped {
+        failed: Option<String>,
+    },
+}
+
+/// The core and all that it needs of this machine.
+pub struct Driver {
+    queue: SegQueue<Input>,
+    core: Mutex<Box<dyn Machine>>,
+    pub disk: Disk,
+    pub connections: Connections,
+    pub clock: Clock,
+    pub admission: ArcSwap<Admission>,
+    timer: Timer,
+    stage: watch::Sender<Stage>,
+    /// Runs jobs; without one they run where they come up (tests).
+    pool: Option<tokio::runtime::Handle>,
+}
+
+/// What one round leaves to be done without the lock.
+#[derive(Default)]
+struct Round {
+    /// Connections that have something to send and are not at work themselves.
+    to_send: Vec<Arc<Connection>>,
+    closes: Vec<(ConnId, String)>,
+    more_work: bool,
+}
+
+impl Driver {
+    /// Wires core, disk and connections together. Nothing happens before [`start`](Self::start).
+    pub fn new(
+        core: Box<dyn Machine>,
+        disk: Disk,
+        connections: Connections,
+        clock: Clock,
+        pool: Option<tokio::runtime::Handle>,
+    ) -> Arc<Self> {
+        let driver = Arc::new(Self {
+            queue: SegQueue::new(),
+            core: Mutex::new(core),
+            disk,
+            connections,
+            clock,
+            admission: ArcSwap::default(),
+            timer: Timer::new(),
+            stage: watch::Sender::new(Stage::Starting),
+            pool,
+        });
+        let weak = Arc::downgrade(&driver);
+        driver.disk.notify_with(move |input| {
+            if let Some(driver) = weak.upgrade() {
+                driver.submit(input);
+            }
+        });
+        let weak = Arc::downgrade(&driver);
+        driver.disk.reset_readers_with(move |file| {
+            if let Some(driver) = weak.upgrade() {
+                driver.connections.reset_readers_of(file);
+            }
+        });
+        driver
+    }
+
+    /// Takes the core's first outputs and starts the timer.
+    pub fn start(self: &Arc<Self>) {
+        if self.clock.runs()
+            && let Some(pool) = &self.pool
+        {
+            let driver = Arc::clone(self);
+            pool.spawn(async move {
+                loop {
+                    driver.timer.due(&driver.clock).await;
+                    driver.submit(Input::Tick);
+                }
+            });
+        }
+        self.submit(Input::Tick);
+    }
+
+    /// Follows the broker's life.
+    pub fn stage(&self) -> watch::Receiver<Stage> {
+        self.stage.subscribe()
+    }
+
+    /// Queues what happened and sees to it that it is handled.
+    pub fn submit(self: &Arc<Self>, input: Input) {
+        self.push(input);
+        self.drive();
+    }
+
+    /// Queues what happened; [`drive`](Self::drive) must follow.
+    pub fn push(&self, input: Input) {
+        self.queue.push(input);
+    }
+
+    /// Handles what is queued, unless somebody else is at it, who will then.
+    ///
+    /// That nothing is left lying: we push, then try the lock; the holder unlocks, then looks at the
+    /// queue. With a full fence between the two steps on both sides, at least one of us sees the other.
+    pub fn drive(self: &Arc<Self>) {
+        fence(Ordering::SeqCst);
+        let mut more_work = false;
+        while more_work || !self.queue.is_empty() {
+            let Some(mut core) = self.core.try_lock() else {
+                return;
+            };
+            let round = self.round(core.as_mut());
+            drop(core);
+            fence(Ordering::SeqCst);
+            more_work = round.more_work;
+            for connection in round.to_send {
+                self.connections.send(&connection, &self.clock);
+            }
+            for (conn, reason) in round.closes {
+                self.connections.close(conn, reason);
+            }
+        }
+    }
+
+    /// Handles a share of the queue and carries out what the core wants, until it wants no more.
+    fn round(self: &Arc<Self>, core: &mut dyn Machine) -> Round {
+        let _guard = EndTheProcess;
+        let mut round = Round::default();
+        let now = self.clock.now();
+        for _ in 0..INPUTS_A_ROUND {
+            let Some(input) = self.queue.pop() else { break };
+            core.handle(now, input);
+        }
+        round.more_work = core.work(now, STEPS_A_ROUND);
+        let mut operations = Operations::new();
+        loop {
+            let mut jobs = Vec::new();
+            while let Some(output) = core.poll_output() {
+                match output {
+                    Output::Disk { dir, ticket, op } => queue(&mut operations, dir, ticket, op),
+                    Output::Job { job, work } => jobs.push((job, work)),
+                    other => self.carry_out(other, &mut round),
+                }
+            }
+            if operations.is_empty() && jobs.is_empty() {
+                break;
+            }
+            for (dir, ops) in operations.drain(..) {
+                for report in self.disk.run(dir, ops) {
+                    core.handle(now, report);
+                }
+            }
+            // After the operations: a job may read what they wrote.
+            jobs.into_iter().for_each(|(job, work)| self.run(job, work));
+        }
+        self.timer.set(core.poll_timeout());
+        round
+    }
+
+    fn carry_out(self: &Arc<Self>, output: Output, round: &mut Round) {
+        match output {
+            Output::Disk { .. } | Output::Job { .. } => {}
+            Output::Respond { conn, request, parts } => match self.answer(conn, request, parts) {
+                Ok(connection) => {
+                    let new = |c: &Arc<Connection>| round.to_send.iter().all(|known| known.id != c.id);
+                    round.to_send.extend(connection.filter(new));
+                }
+                Err(reason) => round.closes.push((conn, reason)),
+            },
+            Output::Close { conn, reason } => round.closes.push((conn, reason)),
+            Output::Admission(admission) => self.admission.store(admission),
+            Output::Say { level, text } => match level {
+                Level::Info => tracing::info!("{text}"),
+                Level::Warn => tracing::warn!("{text}"),
+                Level::Error => tracing::error!("{text}"),
+            },
+            Output::Ready => self.enter(Stage::Ready),
+            Output::Stopped { failed } => self.enter(Stage::Stopped { failed }),
+        }
+    }
+
+    fn enter(&self, stage: Stage) {
+        self.stage.send_replace(stage);
+    }
+
+    /// Ties the file parts of an answer to open files, now: the core's next operation may close one.
+    /// And puts it into its slot, now: the next operation may be a truncation, which has to know of it.
+    fn answer(
+        &self,
+        conn: ConnId,
+        request: RequestId,
+        parts: Parts,
+    ) -> Result<Option<Arc<Connection>>, String> {
+        let answer = Answer::new(conn, request, parts, |file| self.disk.file(file))?;
+        Ok(self.connections.place(answer))
+    }
+
+    fn run(self: &Arc<Self>, job: JobId, work: Job) {
+        let driver = Arc::clone(self);
+        let run = move || {
+            let result = run_job(work, &driver.disk);
+            driver.push(Input::JobDone { job, result });
+            driver
+        };
+        match &self.pool {
+            Some(pool) => {
+                pool.spawn_blocking(move || run().drive());
+            }
+            // The caller drives: it looks at the queue again.
+            None => drop(run()),
+        }
+    }
+}
+
+/// Operations that wait for the end of a round, by directory.
+type Operations = SmallVec<[(DirId, Vec<(Ticket, DiskOp)>); 1]>;
+
+fn queue(operations: &mut Operations, dir: DirId, ticket: Ticket, op: DiskOp) {
+    match operations.iter_mut().find(|(of, _)| *of == dir) {
+        Some((_, ops)) => ops.push((ticket, op)),
+        None => operations.push((dir, vec![(ticket, op)])),
+    }
+}
+
+/// A panic in the core leaves half-applied state, which is worse than a recovery.
+struct EndTheProcess;
+
+impl Drop for EndTheProcess {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tracing::error!("the core panicked; the broker ends here and recovers at its next start");
+            std::process::abort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

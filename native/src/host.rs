@@ -1,0 +1,302 @@
+//! Puts a broker together and runs it until it is told to stop.
+//!
+//! ```text
+//! bind ports, lock directories -> boot the core -> recover -> accept -> signal -> Shutdown -> Stopped
+//! ```
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_core::broker::{Boot, BootDir, Broker, Listener};
+use highwater_core::config::BrokerConfig;
+use highwater_core::error::DiskError;
+use highwater_core::io::Input;
+use highwater_core::trace::Trace;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use thiserror::Error;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::clock::Clock;
+use crate::disk::{Disk, LockError, disk_error};
+use crate::driver::{Driver, Stage, Untraced};
+use crate::server::{BindError, Bound, Connections, Limits, Workers, accept, bind};
+
+/// Below this many descriptors a broker with some hundred partitions runs short.
+const FEW_DESCRIPTORS: u64 = 4096;
+/// Threads for jobs: they read, and recovery reads whole logs.
+const POOL_THREADS: usize = 8;
+/// How often silent connections are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// Why a broker did not start, or did not end well; one line each.
+#[derive(Debug, Error)]
+pub enum HostError {
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    #[error(transparent)]
+    Directory(#[from] LockError),
+    #[error("no log directory of {count} can be used; the first: {first}")]
+    NoDirectory { count: usize, first: String },
+    #[error("{what}: {error}")]
+    System {
+        what: &'static str,
+        error: std::io::Error,
+    },
+    #[error("the broker stopped: {0}")]
+    Failed(String),
+}
+
+/// Where a running broker can be reached.
+#[derive(Debug)]
+pub struct Addresses {
+    pub listeners: Vec<Listener>,
+    pub page: Option<SocketAddr>,
+}
+
+/// Runs a broker until SIGTERM or Ctrl-C (a second one ends the process at once). `ready` is called
+/// when connections are accepted.
+pub fn run(
+    config: &BrokerConfig,
+    page: Option<(String, u16)>,
+    ready: impl FnOnce(&Addresses),
+) -> Result<(), HostError> {
+    let descriptors = raise_descriptor_limit();
+    let sockets = config
+        .listeners
+        .iter()
+        .map(|endpoint| bind(&endpoint.host, endpoint.port))
+        .collect::<Result<Vec<Bound>, BindError>>()?;
+    let page = page.map(|(host, port)| bind(&host, port)).transpose()?;
+    let addresses = Addresses {
+        listeners: told_addresses(config, &sockets),
+        page: page.as_ref().map(|bound| bound.address),
+    };
+    let (disk, dirs) = open_directories(config, descriptors)?;
+    let clock = Clock::system();
+    let boot = Boot {
+        node_id: config.node_id,
+        listeners: addresses.listeners.clone(),
+        dirs,
+        seed: seed(),
+    };
+    let main = runtime(POOL_THREADS)?;
+    let workers = start_workers()?;
+    let broker = Broker::boot(clock.now(), boot, &mut Trace::off());
+    let driver = Driver::new(
+        Box::new(Untraced::new(broker)),
+        disk,
+        Connections::new(limits(config)),
+        clock,
+        Some(main.handle().clone()),
+    );
+    let result = main.block_on(serve(&driver, sockets, page, workers, move || ready(&addresses)));
+    // Jobs that still run only read; nobody waits for them.
+    main.shutdown_background();
+    result
+}
+
+async fn serve(
+    driver: &Arc<Driver>,
+    sockets: Vec<Bound>,
+    page: Option<Bound>,
+    workers: Workers,
+    ready: impl FnOnce(),
+) -> Result<(), HostError> {
+    let failed = |what| move |error| HostError::System { what, error };
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed("cannot watch for Ctrl-C"))?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed("cannot watch for SIGTERM"))?;
+    if let Some(page) = page {
+        tokio::spawn(crate::http::serve(page.socket, Arc::clone(driver)));
+    }
+    let mut stage = driver.stage();
+    driver.start();
+    let workers = Arc::new(workers);
+    let mut ready = Some((ready, sockets));
+    let mut stopping = false;
+    let mut acceptors = Vec::new();
+    let mut sweep = tokio::time::interval(SWEEP_EVERY);
+    loop {
+        let now = stage.borrow_and_update().clone();
+        match now {
+            Stage::Starting => {}
+            Stage::Ready => {
+                if let Some((ready, sockets)) = ready.take() {
+                    for (id, bound) in sockets.into_iter().enumerate() {
+                        let (workers, driver) = (Arc::clone(&workers), Arc::clone(driver));
+                        acceptors.push(tokio::spawn(accept(bound.socket, id as u16, workers, driver)));
+                    }
+                    ready();
+                }
+            }
+            Stage::Stopped { failed: None } => return Ok(()),
+            Stage::Stopped { failed: Some(why) } => return Err(HostError::Failed(why)),
+        }
+        let signalled = tokio::select! {
+            _ = stage.changed() => false,
+            _ = sweep.tick() => {
+                driver.connections.sweep(driver.clock.now());
+                false
+            }
+            _ = interrupt.recv() => true,
+            _ = terminate.recv() => true,
+        };
+        if signalled && stopping {
+            tracing::warn!("stopped at once, without a clean mark: the next start recovers the logs");
+            std::process::exit(130);
+        }
+        if signalled {
+            stopping = true;
+            tracing::info!("stopping; once more to stop at once");
+            acceptors.drain(..).for_each(|task| task.abort());
+            driver.submit(Input::Shutdown);
+        }
+    }
+}
+
+/// Raises RLIMIT_NOFILE as far as it may go; answers what it is now.
+fn raise_descriptor_limit() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.unwrap_or(1 << 20);
+    let raised = Rlimit {
+        current: Some(wanted),
+        maximum: limit.maximum,
+    };
+    let now = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => wanted,
+        Err(_) => limit.current.unwrap_or(wanted),
+    };
+    if now < FEW_DESCRIPTORS {
+        tracing::warn!(
+            "only {now} files and connections may be open at a time; raise the limit (ulimit -Hn) \
+             for more than a few hundred partitions"
+        );
+    }
+    now
+}
+
+/// What clients are told, with the real port where port 0 was asked for.
+fn told_addresses(config: &BrokerConfig, sockets: &[Bound]) -> Vec<Listener> {
+    let told = config.advertised(&host_name());
+    let port_of = |name: &str, port: u16| {
+        let bound = config
+            .listeners
+            .iter()
+            .zip(sockets)
+            .find(|(endpoint, _)| endpoint.name == name);
+        bound
+            .filter(|_| port == 0)
+            .map_or(port, |(_, bound)| bound.address.port())
+    };
+    // In the order of `listeners`: a connection is told the address of the listener it came in by.
+    let named = |name: &str| {
+        told.iter()
+            .find(|endpoint| endpoint.name == name)
+            .or(told.first())
+    };
+    let listener = |name: &str| {
+        named(name).map(|endpoint| Listener {
+            name: endpoint.name.clone(),
+            host: endpoint.host.clone(),
+            port: port_of(&endpoint.name, endpoint.port),
+        })
+    };
+    config
+        .listeners
+        .iter()
+        .filter_map(|endpoint| listener(&endpoint.name))
+        .collect()
+}
+
+fn host_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    if name.is_empty() {
+        "localhost".to_owned()
+    } else {
+        name
+    }
+}
+
+fn open_directories(config: &BrokerConfig, descriptors: u64) -> Result<(Disk, Vec<BootDir>), HostError> {
+    let roots: Vec<PathBuf> = config.log_dirs.iter().map(PathBuf::from).collect();
+    let most = usize::try_from(descriptors / 2).unwrap_or(usize::MAX);
+    let (disk, states) = Disk::open(&roots, most)?;
+    if let Some(Err(first)) = states.first()
+        && states.iter().all(Result::is_err)
+    {
+        let count = states.len();
+        return Err(match count {
+            1 => HostError::Failed(first.to_string()),
+            _ => HostError::NoDirectory {
+                count,
+                first: first.to_string(),
+            },
+        });
+    }
+    let dirs = config.log_dirs.iter().zip(states).map(|(path, state)| BootDir {
+        path: path.clone(),
+        state: state.map_err(|error| {
+            tracing::error!("{error}; the directory is offline");
+            match error {
+                LockError::Unusable { error, .. } => disk_error(&error),
+                LockError::InUse(_) => DiskError::Io(0),
+            }
+        }),
+    });
+    let dirs = dirs.collect();
+    Ok((disk, dirs))
+}
+
+fn limits(config: &BrokerConfig) -> Limits {
+    let most = |limit: i32| usize::try_from(limit).unwrap_or(usize::MAX);
+    let default = Limits::default();
+    Limits {
+        request_max_bytes: config.socket_request_max_bytes,
+        queued_max_bytes: u64::try_from(config.queued_max_request_bytes).unwrap_or(default.queued_max_bytes),
+        max_idle_ms: match config.connections_max_idle_ms {
+            never if never < 0 => i64::MAX,
+            idle => idle,
+        },
+        max_connections: most(config.max_connections),
+        max_connections_per_ip: most(config.max_connections_per_ip),
+    }
+}
+
+/// One thread a core, each with a reactor of its own: a request wakes no other thread.
+fn start_workers() -> Result<Workers, HostError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut handles = Vec::new();
+    for number in 0..cores {
+        let runtime = runtime(1)?;
+        handles.push(runtime.handle().clone());
+        std::thread::Builder::new()
+            .name(format!("network-{number}"))
+            .spawn(move || runtime.block_on(std::future::pending::<()>()))
+            .map_err(|error| HostError::System {
+                what: "cannot start a thread",
+                error,
+            })?;
+    }
+    Ok(Workers::new(handles))
+}
+
+fn runtime(pool_threads: usize) -> Result<tokio::runtime::Runtime, HostError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(pool_threads)
+        .thread_name("pool")
+        .build()
+        .map_err(|error| HostError::System {
+            what: "cannot start a thread's reactor",
+            error,
+        })
+}
+
+/// A seed that no other start has: from the hash keys that the system draws for each process.
+fn seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    hasher.finish()
+}

@@ -1,0 +1,20 @@
+//! The broker's own log: one line an event, to stderr.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts it; `RUST_LOG` chooses what is shown (default: `info`).
+pub fn start() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let started = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .compact()
+        .try_init();
+    if let Err(error) = started {
+        eprintln!("highwater: no log: {error}");
+    }
+}

@@ -8,7 +8,7 @@ use crate::record::record::Record;
 use crate::types::Offset;
 
 use super::reader::LogReader;
-use super::{Dump, DumpError, base_offset, corrupt, file_name};
+use super::{Decoder, Dump, DumpError, base_offset, corrupt, file_name};
 
 impl Dump<'_> {
     pub(super) fn log_file(&mut self, path: &str, absolute: &str) -> Result<(), DumpError> {
@@ -82,7 +82,14 @@ impl Dump<'_> {
             }
         }
         if self.options.print_data_log && !batch.header.is_control() {
-            line += &contents(record, if line.is_empty() { "| " } else { " " });
+            let before = if line.is_empty() { "| " } else { " " };
+            line += &contents(self.options.decoder, record, before).ok_or_else(|| {
+                let offset = record.offset;
+                corrupt(
+                    absolute,
+                    format!("the record at offset {offset} has no key to decode"),
+                )
+            })?;
         }
         self.out(line);
         Ok(record.offset)
@@ -158,13 +165,15 @@ fn control(record: &Record) -> Option<String> {
     Some(format!(" endTxnMarker: {kind} coordinatorEpoch: {epoch}"))
 }
 
-fn contents(record: &Record, mut before: &str) -> String {
+/// `None`: the decoder needs a key and there is none.
+fn contents(decoder: Decoder, record: &Record, mut before: &str) -> Option<String> {
+    let decoded = decoder.decode(record)?;
     let mut text = String::new();
-    for (label, field) in [("key", &record.key), ("payload", &record.value)] {
-        if let Some(bytes) = field {
-            text += &format!("{before}{label}: {}", String::from_utf8_lossy(bytes));
+    for (label, field) in [("key", decoded.key), ("payload", decoded.value)] {
+        if let Some(field) = field {
+            text += &format!("{before}{label}: {field}");
             before = " ";
         }
     }
-    text
+    Some(text)
 }

@@ -8,8 +8,9 @@
 //! index and log is collected in [`Problems`] and said at the end.
 //!
 //! Reading order: [`reader`] walks the batches of a `.log`; `log_file`, `indexes`, `state_files` say
-//! what each kind of file holds.
+//! what each kind of file holds; `decoder` opens the records of the coordinators' topics.
 
+mod decoder;
 mod indexes;
 mod log_file;
 mod problems;
@@ -23,6 +24,7 @@ use crate::error::DiskError;
 use crate::record::compression::{Decompress, PURE_RUST};
 use crate::types::Offset;
 
+pub use decoder::Decoder;
 pub use problems::Problems;
 
 /// A line without its end, and where Kafka sends it.
@@ -49,6 +51,8 @@ pub struct DumpOptions {
     pub max_message_bytes: u32,
     /// `--max-bytes`: how much of a `.log` is read.
     pub max_bytes: u32,
+    /// How keys and values are printed. Others than text are of use only with `print_data_log`.
+    pub decoder: Decoder,
     /// Unpacks the bodies of batches.
     pub decompress: &'static dyn Decompress,
     /// The most that one body may come to, unpacked.
@@ -71,6 +75,7 @@ impl Default for DumpOptions {
             index_sanity_check: false,
             max_message_bytes: 5 << 20,
             max_bytes: i32::MAX as u32,
+            decoder: Decoder::Text,
             decompress: &PURE_RUST,
             max_decompressed_bytes: 1 << 30,
         }

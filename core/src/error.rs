@@ -232,12 +232,17 @@ pub enum Malformed {
     OutOfRange { what: &'static str, value: i64 },
     #[error("{what} is not valid UTF-8")]
     NotUtf8 { what: &'static str },
-    #[error("unknown API key {0}")]
+    #[error("unknown API key {0}: this is no Kafka client, or one newer than this broker")]
     UnknownApi(i16),
     #[error("{api} is not served here")]
     UnsupportedApi { api: &'static str },
-    #[error("{api} is not served in version {version}")]
-    UnsupportedVersion { api: &'static str, version: i16 },
+    #[error("{api} version {version} is not served, only {min} to {max}: the client is too old or too new")]
+    UnsupportedVersion {
+        api: &'static str,
+        version: i16,
+        min: i16,
+        max: i16,
+    },
     #[error("a {what} request of {size} bytes is larger than the {most} that such a request may have")]
     TooLarge {
         what: &'static str,

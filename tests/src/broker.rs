@@ -15,7 +15,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -32,7 +32,7 @@ pub struct TestBroker {
     http_port: Option<u16>,
     directory: Arc<TempDir>,
     overrides: Vec<String>,
-    log: Arc<Mutex<String>>,
+    log: Arc<Printed>,
 }
 
 impl TestBroker {
@@ -112,7 +112,14 @@ impl TestBroker {
 
     /// All that the broker has printed so far.
     pub fn log(&self) -> String {
-        self.log.lock().map(|log| log.clone()).unwrap_or_default()
+        self.log.text()
+    }
+
+    /// Waits until the broker has printed a line that holds `words`, and answers the first such line.
+    pub fn wait_for_line(&self, words: &str) -> String {
+        self.log
+            .wait_for_line(words)
+            .unwrap_or_else(|| panic!("the broker never said {words:?}; it printed:\n{}", self.log()))
     }
 
     /// The broker's process id.
@@ -155,6 +162,39 @@ impl Drop for TestBroker {
     }
 }
 
+/// What the broker has printed, and a bell that rings for each line.
+#[derive(Default)]
+struct Printed {
+    text: Mutex<String>,
+    grown: Condvar,
+}
+
+/// A line that a broker owes comes within this time; never reached by one that works.
+const LINE_WITHIN: Duration = Duration::from_secs(30);
+
+impl Printed {
+    fn push(&self, line: &str) {
+        if let Ok(mut text) = self.text.lock() {
+            text.push_str(line);
+            text.push('\n');
+        }
+        self.grown.notify_all();
+    }
+
+    fn text(&self) -> String {
+        self.text.lock().map(|text| text.clone()).unwrap_or_default()
+    }
+
+    fn wait_for_line(&self, words: &str) -> Option<String> {
+        let find = |text: &str| text.lines().find(|line| line.contains(words)).map(str::to_owned);
+        let text = self.text.lock().ok()?;
+        let waited = self
+            .grown
+            .wait_timeout_while(text, LINE_WITHIN, |text| find(text).is_none());
+        waited.ok().and_then(|(text, _)| find(&text))
+    }
+}
+
 /// The `highwater` binary of the same profile as the running test.
 pub fn binary() -> PathBuf {
     let this = std::env::current_exe().expect("path of the running test");
@@ -178,14 +218,14 @@ pub fn free_port() -> u16 {
 }
 
 /// Starts the command and waits for its ready line; what it prints is kept and never blocks it.
-fn spawn_until_ready(mut command: Command) -> (Child, Arc<Mutex<String>>) {
+fn spawn_until_ready(mut command: Command) -> (Child, Arc<Printed>) {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|e| panic!("start {command:?}: {e}"));
-    let log = Arc::new(Mutex::new(String::new()));
+    let log = Arc::new(Printed::default());
     let (ready, is_ready) = channel();
     let stdout = child.stdout.take().expect("stdout is piped");
     let stderr = child.stderr.take().expect("stderr is piped");
@@ -202,21 +242,17 @@ fn spawn_until_ready(mut command: Command) -> (Child, Arc<Mutex<String>>) {
     };
     let _ = child.kill();
     let status = child.wait();
-    let said = log.lock().map(|log| log.clone()).unwrap_or_default();
-    panic!("the broker {why} ({status:?}); it printed:\n{said}");
+    panic!("the broker {why} ({status:?}); it printed:\n{}", log.text());
 }
 
 fn collect_lines(
     pipe: impl Read + Send + 'static,
-    log: Arc<Mutex<String>>,
+    log: Arc<Printed>,
     mut seen: impl FnMut(&str) + Send + 'static,
 ) {
     std::thread::spawn(move || {
         for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-            if let Ok(mut log) = log.lock() {
-                log.push_str(&line);
-                log.push('\n');
-            }
+            log.push(&line);
             seen(&line);
         }
     });

@@ -1,3 +1,5 @@
-//! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]).
+//! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]), a client that sends any
+//! bytes ([`wire`]).
 
 pub mod broker;
+pub mod wire;

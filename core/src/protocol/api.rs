@@ -6,6 +6,8 @@
 //!   snappy and lz4 uncompressed and says nothing; versions 0 to 2 are refused (KIP-896)
 //! - the ranges are those of Kafka 4.4
 
+use crate::error::Malformed;
+
 macro_rules! api_keys {
     ($($name:ident = $code:literal;)*) => {
         /// Kafka's API keys (`org.apache.kafka.common.protocol.ApiKeys`), those of Kafka 3.9's
@@ -141,6 +143,16 @@ pub struct ServedApi {
 impl ServedApi {
     pub fn has(&self, version: i16) -> bool {
         (self.min..=self.max).contains(&version)
+    }
+
+    /// The error that names a version which is not served.
+    pub(super) fn lacks(&self, version: i16) -> Malformed {
+        Malformed::UnsupportedVersion {
+            api: self.api.name(),
+            version,
+            min: self.min,
+            max: self.max,
+        }
     }
 }
 

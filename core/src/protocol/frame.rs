@@ -45,9 +45,13 @@ fn ascii(bytes: &[u8; 4]) -> &str {
 /// How many bytes follow the length `prefix`; `most` is `socket.request.max.bytes`.
 pub fn request_length(prefix: [u8; LENGTH_BYTES], most: i32) -> Result<usize, BadFrame> {
     let length = i32::from_be_bytes(prefix);
+    // Whatever the limit: no client sends 1195725856 bytes, which is what "GET " would be.
+    if let Some(stranger) = guess(prefix) {
+        return Err(stranger);
+    }
     match length {
         _ if length < 0 => Err(BadFrame::Negative(length)),
-        _ if length > most => Err(guess(prefix).unwrap_or(BadFrame::TooLarge { length, most })),
+        _ if length > most => Err(BadFrame::TooLarge { length, most }),
         _ if length < SHORTEST_REQUEST_BYTES => Err(BadFrame::TooShort { length }),
         _ => Ok(length as usize),
     }
@@ -85,6 +89,7 @@ mod tests {
     fn strangers_are_named() {
         let line = |prefix: &[u8; 4]| request_length(*prefix, MOST).unwrap_err().to_string();
         assert!(line(b"GET ").contains("HTTP request (GET)"));
+        assert_eq!(request_length(*b"GET ", i32::MAX), Err(BadFrame::Http(*b"GET ")));
         assert!(line(b"POST").contains("HTTP request (POST)"));
         assert!(line(&[0x16, 3, 1, 2]).contains("TLS handshake"));
         assert!(line(b"SSH-").contains("SSH"));

@@ -39,7 +39,7 @@ impl RequestHeader {
         let served = api.served().ok_or(Malformed::UnsupportedApi { api: name })?;
         let to_be_told = api == ApiKey::ApiVersions && !served.has(version);
         if !served.has(version) && !to_be_told {
-            return Err(Malformed::UnsupportedVersion { api: name, version });
+            return Err(served.lacks(version));
         }
         let mut header = Self {
             api,

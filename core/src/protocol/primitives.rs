@@ -288,6 +288,7 @@ impl Writer {
     /// A writer whose message starts with the four bytes of the frame's length.
     pub fn frame(flexible: bool) -> Self {
         let mut writer = Self::new(flexible);
+        writer.out.reserve(256);
         writer.out.put_i32(0);
         writer
     }

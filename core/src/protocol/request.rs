@@ -144,10 +144,10 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        assert_eq!(line(0, 2), "Produce is not served in version 2");
-        assert_eq!(line(1, 19), "Fetch is not served in version 19");
+        assert!(line(0, 2).starts_with("Produce version 2 is not served, only 3 to 13:"));
+        assert!(line(1, 19).starts_with("Fetch version 19 is not served, only 4 to 18:"));
         assert_eq!(line(8, 2), "OffsetCommit is not served here");
-        assert_eq!(line(999, 0), "unknown API key 999");
+        assert!(line(999, 0).starts_with("unknown API key 999: this is no Kafka client"));
     }
 
     #[test]

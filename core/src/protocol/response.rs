@@ -116,15 +116,13 @@ impl From<FetchResponse> for ResponseBody {
 /// An error means that a field was set that the version does not have: a mistake of the handler.
 pub fn encode_response(correlation_id: i32, version: i16, body: &ResponseBody) -> Result<Parts, Malformed> {
     let api = body.api();
-    let version = match (api.serves(version), api) {
-        (true, _) => version,
-        (false, ApiKey::ApiVersions) => 0,
-        (false, _) => {
-            return Err(Malformed::UnsupportedVersion {
-                api: api.name(),
-                version,
-            });
-        }
+    let served = api
+        .served()
+        .ok_or(Malformed::UnsupportedApi { api: api.name() })?;
+    let version = match api {
+        _ if served.has(version) => version,
+        ApiKey::ApiVersions => 0,
+        _ => return Err(served.lacks(version)),
     };
     let mut writer = Writer::frame(false);
     encode_response_header(&mut writer, api, version, correlation_id);

@@ -1,0 +1,110 @@
+//! A client that speaks the core's own protocol, one request at a time, or sends bytes that are no
+//! request at all.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use bytes::Bytes;
+use highwater_core::protocol::{
+    ApiKey, RequestBody, RequestHeader, ResponseBody, decode_response, encode_request,
+};
+
+/// A broker that has neither answered nor closed for so long is broken.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// One connection to a broker.
+pub struct WireClient {
+    stream: TcpStream,
+    correlation_id: i32,
+}
+
+impl WireClient {
+    /// Connects to `host:port`.
+    pub fn connect(address: &str) -> Self {
+        let stream = TcpStream::connect(address).unwrap_or_else(|e| panic!("connect to {address}: {e}"));
+        stream.set_nodelay(true).expect("turn off Nagle's algorithm");
+        stream
+            .set_read_timeout(Some(ANSWER_WITHIN))
+            .expect("set a time limit");
+        Self {
+            stream,
+            correlation_id: 0,
+        }
+    }
+
+    /// Our own end of the connection, as the broker names it in its log.
+    pub fn own_address(&self) -> SocketAddr {
+        self.stream.local_addr().expect("address of a connected socket")
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn ask(&mut self, version: i16, body: &RequestBody) -> ResponseBody {
+        self.correlation_id += 1;
+        let header = header(body.api(), version, self.correlation_id);
+        let request = encode_request(&header, body).expect("a request that can be encoded");
+        self.stream.write_all(&request).expect("send a request");
+        let frame = self.read_frame().expect("an answer");
+        let response = decode_response(body.api(), version, frame).expect("an answer that can be read");
+        assert_eq!(
+            response.correlation_id, self.correlation_id,
+            "answers come in order"
+        );
+        response.body
+    }
+
+    /// Sends bytes as they are. An error is no news here: the broker may have closed already.
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        let _ = self.stream.write_all(bytes);
+    }
+
+    /// Says that nothing more will be sent.
+    pub fn end_sending(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+
+    /// The next frame without its length; `None` when the broker closed the connection instead.
+    pub fn read_frame(&mut self) -> Option<Bytes> {
+        let mut length = [0; 4];
+        let mut read = |buffer: &mut [u8]| match self.stream.read_exact(buffer) {
+            Ok(()) => true,
+            Err(error) if is_closed(error.kind()) => false,
+            Err(error) => panic!("neither an answer nor the end: {error}"),
+        };
+        if !read(&mut length) {
+            return None;
+        }
+        let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+        read(&mut frame).then(|| frame.into())
+    }
+
+    /// Waits until the broker closes the connection; what it still sends is dropped.
+    pub fn wait_until_closed(&mut self) {
+        while self.read_frame().is_some() {}
+    }
+
+    /// The stream itself.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+}
+
+fn is_closed(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::UnexpectedEof
+            | ErrorKind::ConnectionReset
+            | ErrorKind::BrokenPipe
+            | ErrorKind::ConnectionAborted
+    )
+}
+
+/// A request's header as this client writes it.
+pub fn header(api: ApiKey, version: i16, correlation_id: i32) -> RequestHeader {
+    RequestHeader {
+        api,
+        version,
+        correlation_id,
+        client_id: Some("highwater-test".into()),
+    }
+}

@@ -30,7 +30,7 @@ pub use broker::{BrokerConfig, ConfigError, Loaded, Setting};
 pub use broker_keys::BROKER_KEYS;
 pub use endpoint::Endpoint;
 pub use key::{BadValue, ConfigKey, ConfigType, Importance, UpdateMode, Valid, Value};
-pub use topic::{CompressionType, TimestampType, TopicConfig};
+pub use topic::TopicConfig;
 pub use topic_keys::TOPIC_KEYS;
 
 /// Settings by key, as text.

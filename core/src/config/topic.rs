@@ -2,36 +2,17 @@
 
 use super::key::{ConfigKey, Value};
 use super::{BrokerConfig, Settings, topic_key};
+use crate::log::LogConfig;
+use crate::record::{Codec, Compression, TimestampType, TopicCompression, ValidationRules};
 use crate::types::Millis;
-
-/// `compression.type`: the codec in which batches are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompressionType {
-    /// As the producer sent them.
-    Producer,
-    Uncompressed,
-    Gzip,
-    Snappy,
-    Lz4,
-    Zstd,
-}
-
-/// `message.timestamp.type`: whose clock a record's time is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimestampType {
-    CreateTime,
-    LogAppendTime,
-}
 
 /// A topic's settings, resolved and typed (Kafka's `LogConfig`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicConfig {
     pub compact: bool,
     pub delete: bool,
-    pub compression_type: CompressionType,
-    pub compression_gzip_level: i32,
-    pub compression_lz4_level: i32,
-    pub compression_zstd_level: i32,
+    /// `compression.type` with the level of that codec.
+    pub compression: TopicCompression,
     pub delete_retention_ms: Millis,
     pub file_delete_delay_ms: Millis,
     pub flush_messages: i64,
@@ -68,17 +49,7 @@ impl TopicConfig {
         Self {
             compact: has("compact"),
             delete: has("delete"),
-            compression_type: match get.text("compression.type").as_str() {
-                "uncompressed" => CompressionType::Uncompressed,
-                "gzip" => CompressionType::Gzip,
-                "snappy" => CompressionType::Snappy,
-                "lz4" => CompressionType::Lz4,
-                "zstd" => CompressionType::Zstd,
-                _ => CompressionType::Producer,
-            },
-            compression_gzip_level: get.number("compression.gzip.level"),
-            compression_lz4_level: get.number("compression.lz4.level"),
-            compression_zstd_level: get.number("compression.zstd.level"),
+            compression: get.compression(),
             delete_retention_ms: get.number("delete.retention.ms"),
             file_delete_delay_ms: get.number("file.delete.delay.ms"),
             flush_messages: get.number("flush.messages"),
@@ -109,6 +80,38 @@ impl TopicConfig {
             unclean_leader_election_enable: get.boolean("unclean.leader.election.enable"),
         }
     }
+
+    /// The part that a partition's log goes by.
+    pub fn log_config(&self) -> LogConfig {
+        LogConfig {
+            segment_bytes: unsigned(self.segment_bytes.into()),
+            segment_ms: self.segment_ms,
+            segment_jitter_ms: self.segment_jitter_ms,
+            segment_index_bytes: unsigned(self.segment_index_bytes.into()) as u32,
+            index_interval_bytes: unsigned(self.index_interval_bytes.into()) as u32,
+            retention_ms: (self.retention_ms >= 0).then_some(self.retention_ms),
+            retention_bytes: u64::try_from(self.retention_bytes).ok(),
+            file_delete_delay_ms: self.file_delete_delay_ms,
+            flush_messages: unsigned(self.flush_messages),
+            flush_ms: (self.flush_ms != Millis::MAX).then_some(self.flush_ms),
+            delete: self.delete,
+            compact: self.compact,
+        }
+    }
+
+    /// The part that a produced batch is checked by.
+    pub fn validation_rules(&self) -> ValidationRules {
+        ValidationRules {
+            max_message_bytes: unsigned(self.max_message_bytes.into()) as u32,
+            timestamp_type: self.message_timestamp_type,
+            timestamp_before_max_ms: self.message_timestamp_before_max_ms,
+            timestamp_after_max_ms: self.message_timestamp_after_max_ms,
+            compacted: self.compact,
+            compression: self.compression,
+            max_decompressed_message_bytes: unsigned(self.max_decompressed_message_bytes.into()) as u32,
+            ..ValidationRules::default()
+        }
+    }
 }
 
 /// What the broker's keys say for a topic that sets nothing: the first that is set, in the topic's unit.
@@ -129,6 +132,11 @@ pub(super) fn from_broker(key: &ConfigKey, broker: &BrokerConfig) -> Option<Valu
     }))
 }
 
+/// Sizes and counts were checked not to be negative when they were set.
+fn unsigned(number: i64) -> u64 {
+    number.max(0) as u64
+}
+
 struct Resolver<'a> {
     broker: &'a BrokerConfig,
     own: &'a Settings,
@@ -140,6 +148,22 @@ impl Resolver<'_> {
         let own = self.own.get(name).and_then(|text| key.parse(text).ok());
         own.or_else(|| from_broker(key, self.broker))
             .or_else(|| key.default_value())
+    }
+
+    fn compression(&self) -> TopicCompression {
+        let level = |key| Some(self.number::<i32>(key));
+        let (codec, level) = match self.text("compression.type").as_str() {
+            "uncompressed" => (Codec::None, None),
+            "gzip" => (
+                Codec::Gzip,
+                level("compression.gzip.level").filter(|level| *level != -1),
+            ),
+            "snappy" => (Codec::Snappy, None),
+            "lz4" => (Codec::Lz4, level("compression.lz4.level")),
+            "zstd" => (Codec::Zstd, level("compression.zstd.level")),
+            _ => return TopicCompression::Producer,
+        };
+        TopicCompression::Fixed(Compression { codec, level })
     }
 
     fn number<N: TryFrom<i64> + Default>(&self, name: &str) -> N {
@@ -222,10 +246,21 @@ mod tests {
             (config.segment_bytes, config.compact, config.delete),
             (100, true, true)
         );
-        assert_eq!(config.compression_type, CompressionType::Zstd);
+        let zstd = Compression {
+            codec: Codec::Zstd,
+            level: Some(3),
+        };
+        assert_eq!(config.compression, TopicCompression::Fixed(zstd));
         assert_eq!(
             TopicConfig::resolve(&BrokerConfig::default(), &Settings::new()).segment_bytes,
             1 << 30
         );
+    }
+
+    #[test]
+    fn a_topic_that_sets_nothing_has_the_defaults_of_log_and_validator() {
+        let config = TopicConfig::resolve(&BrokerConfig::default(), &Settings::new());
+        assert_eq!(config.log_config(), LogConfig::default());
+        assert_eq!(config.validation_rules(), ValidationRules::default());
     }
 }

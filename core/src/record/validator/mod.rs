@@ -69,7 +69,7 @@ impl Default for ValidationRules {
             timestamp_after_max_ms: 3_600_000,
             compacted: false,
             compression: TopicCompression::Producer,
-            max_decompressed_message_bytes: i32::MAX as u32,
+            max_decompressed_message_bytes: 2_147_483_639,
             max_decompressed_bytes: 100 << 20,
         }
     }

@@ -57,6 +57,23 @@ impl LeaderEpochCache {
         true
     }
 
+    /// Takes over what a batch of the log says, given as epoch and base offset; true when that is news.
+    /// For recovery, which reads batches in order up to the end of the log: a truncation may not have
+    /// reached the medium while the file with the later epochs did, and the batches are right then.
+    pub fn learn(&mut self, batch: EpochEntry) -> bool {
+        if batch.epoch < 0 || self.epoch_for_offset(batch.start_offset) == Some(batch.epoch) {
+            return false;
+        }
+        let agrees =
+            |entry: &EpochEntry| entry.epoch <= batch.epoch && entry.start_offset <= batch.start_offset;
+        let kept = self.entries.iter().rposition(agrees).map_or(0, |last| last + 1);
+        self.entries.truncate(kept);
+        if self.latest_epoch() != Some(batch.epoch) {
+            self.assign(batch.epoch, batch.start_offset);
+        }
+        true
+    }
+
     /// The largest epoch at or below `requested`, and the offset at which it ends: where the next one
     /// starts, or `log_end` for the latest. An epoch older than all here is said to end where the
     /// first one here starts; an epoch newer than all is [`UNDEFINED_EPOCH_OFFSET`].
@@ -225,6 +242,30 @@ mod tests {
             assert_eq!(cache.entries(), entries(after));
         }
         assert!(!LeaderEpochCache::default().truncate_from_start(5));
+    }
+
+    #[test]
+    fn batches_read_back_overrule_epochs_that_did_not_survive() {
+        for (before, batch, after, news) in [
+            (&[][..], (1, 5), &[(1, 5)][..], true),
+            (&[(1, 5)], (1, 9), &[(1, 5)], false),
+            (&[(1, 5)], (3, 9), &[(1, 5), (3, 9)], true),
+            // The leader of epoch 2 had cut the log at 9; the cut was lost, its epoch was not.
+            (&[(1, 5), (2, 9)], (1, 12), &[(1, 5)], true),
+            (&[(2, 9)], (1, 3), &[(1, 3)], true),
+            // Compaction took the first batches of epoch 2: its start stands.
+            (&[(1, 5), (2, 9)], (2, 12), &[(1, 5), (2, 9)], false),
+            (&[(1, 5)], (NO_EPOCH, 2), &[(1, 5)], false),
+        ] {
+            let mut cache = cache(before);
+            let (epoch, start_offset) = batch;
+            assert_eq!(
+                cache.learn(EpochEntry { epoch, start_offset }),
+                news,
+                "{before:?} + {batch:?}"
+            );
+            assert_eq!(cache.entries(), entries(after));
+        }
     }
 
     #[test]

@@ -96,6 +96,9 @@ impl Log {
             .collect();
         let file = open_log(recovered.active.base);
         if recovered.cut_active {
+            // Segments behind the cut must be gone before it is made, or they would leave a hole.
+            let path = path.clone();
+            cx.disk.push(dir, DiskOp::SyncDirectory { path });
             let len = recovered.active.size_bytes;
             cx.disk.push(dir, DiskOp::Truncate { file, len });
             cx.disk.push(dir, DiskOp::Sync { file });

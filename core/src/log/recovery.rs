@@ -248,15 +248,8 @@ impl Run<'_> {
         let mut producers = std::mem::take(&mut self.found.producers);
         let scanned = self.scan(base, size, Some(&mut producers))?;
         self.found.producers = producers;
-        for entry in &scanned.epochs {
-            if self
-                .found
-                .epochs
-                .latest_epoch()
-                .is_none_or(|latest| entry.epoch > latest)
-            {
-                self.found.epochs_changed |= self.found.epochs.assign(entry.epoch, entry.start_offset);
-            }
+        for &batch in &scanned.epochs {
+            self.found.epochs_changed |= self.found.epochs.learn(batch);
         }
         let valid = scanned.indexer.size_bytes;
         let sound = valid == size;

@@ -67,13 +67,7 @@ impl Log {
     fn roll_to(&mut self, cx: &mut Cx<'_>, base: Offset, reason: RollReason) {
         let closed = self.active.indexer.base;
         self.close_active(cx);
-        let ticket = cx.disk.push(
-            self.dir,
-            DiskOp::Sync {
-                file: self.active.file,
-            },
-        );
-        self.note_sync(ticket, self.assigned_end);
+        self.sync(cx);
         self.close_index_files(cx, true);
         Arc::make_mut(&mut self.closed).push(self.active.to_closed());
         self.active = new_active(cx, self.dir, &self.path, base, &self.config);
@@ -177,6 +171,11 @@ impl Log {
         if self.sync_asked >= self.assigned_end && !self.names_unsynced {
             return None;
         }
+        Some(self.sync(cx))
+    }
+
+    /// Forces the active segment to the medium, and the names of the segments where they are not.
+    fn sync(&mut self, cx: &mut Cx<'_>) -> Ticket {
         let file = self.active.file;
         let mut ticket = cx.disk.push(self.dir, DiskOp::Sync { file });
         if std::mem::take(&mut self.names_unsynced) {
@@ -186,7 +185,7 @@ impl Log {
             }
         }
         self.note_sync(ticket, self.assigned_end);
-        Some(ticket)
+        ticket
     }
 
     /// `flush.messages`: so many records may wait for a sync.

@@ -46,7 +46,7 @@ pub struct Scanned {
     pub indexer: Indexer,
     /// Offset after the last batch; the base offset when there is none.
     pub next_offset: Offset,
-    /// Where each epoch began.
+    /// The first and the last batch of each epoch.
     pub epochs: Vec<EpochEntry>,
     /// The transactions aborted in the segment, as far as producers were followed.
     pub aborted: TransactionIndex,
@@ -106,11 +106,13 @@ pub fn scan_segment(
         scanned.indexer.add(&header, rules.index_interval_bytes);
         scanned.next_offset = header.next_offset();
         let epoch = header.partition_leader_epoch;
-        if epoch != NO_EPOCH && scanned.epochs.last().is_none_or(|last| last.epoch < epoch) {
-            scanned.epochs.push(EpochEntry {
-                epoch,
-                start_offset: header.base_offset,
-            });
+        if epoch != NO_EPOCH && scanned.epochs.last().is_none_or(|last| last.epoch <= epoch) {
+            let start_offset = header.base_offset;
+            let batch = EpochEntry { epoch, start_offset };
+            match scanned.epochs.as_mut_slice() {
+                [.., before, last] if before.epoch == epoch && last.epoch == epoch => *last = batch,
+                _ => scanned.epochs.push(batch),
+            }
         }
         progress(walk.position());
     }

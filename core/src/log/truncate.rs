@@ -183,8 +183,15 @@ impl Log {
             return false;
         }
         let base = scanned.indexer.base;
-        if base != self.active.indexer.base && !self.reopen_closed(cx, base) {
+        let closed_at = self.closed.iter().position(|segment| segment.base == base);
+        if closed_at.is_none() && base != self.active.indexer.base {
             return false;
+        }
+        // First, so that the snapshots of segments that go are taken from what is known from now on.
+        self.producers = producers;
+        self.unlink_snapshots(cx, stale_snapshots);
+        if let Some(at) = closed_at {
+            self.reopen_closed(cx, at);
         }
         let len = scanned.indexer.size_bytes;
         let file = self.active.file;
@@ -192,26 +199,23 @@ impl Log {
         self.active.indexer = scanned.indexer;
         self.active.index_files.written = None;
         self.truncate_aborted(cx, to);
-        self.producers = producers;
-        self.unlink_snapshots(cx, stale_snapshots);
         self.end_at(cx, to);
         true
     }
 
-    /// Makes the closed segment at `base` the active one again; those behind it are dropped. False when
-    /// there is none.
-    fn reopen_closed(&mut self, cx: &mut Cx<'_>, base: Offset) -> bool {
-        let Some(at) = self.closed.iter().position(|segment| segment.base == base) else {
-            return false;
-        };
+    /// Makes the closed segment at this index the active one again; those behind it are dropped.
+    fn reopen_closed(&mut self, cx: &mut Cx<'_>, at: usize) {
         self.doom_active(cx);
         let mut behind = Arc::make_mut(&mut self.closed).split_off(at);
         let reopened = behind.remove(0);
-        for segment in &behind {
+        // From the end on, and before any byte is cut: whenever the power goes, what is left has no hole.
+        for segment in behind.iter().rev() {
             self.doom_segment(cx, segment, DeleteReason::Truncation);
         }
+        let path = self.path.clone();
+        cx.disk.push(self.dir, DiskOp::SyncDirectory { path });
         self.active = Active {
-            indexer: Indexer::new(base),
+            indexer: Indexer::new(reopened.base),
             file: reopened.file,
             created_ms: cx.now,
             jitter_ms: draw_jitter(cx, &self.config),
@@ -219,7 +223,6 @@ impl Log {
             aborted: reopened.aborted.unwrap_or_default(),
             aborted_file: None,
         };
-        true
     }
 
     /// Drops everything; the log is empty and starts at `at`: for a follower whose leader no longer has

@@ -17,6 +17,7 @@ use crossbeam_queue::SegQueue;
 use highwater_core::broker::{Admission, Broker, Job, run_job};
 use highwater_core::disk::{DirId, DiskOp, Ticket};
 use highwater_core::io::{ConnId, Input, JobId, Level, Output, Parts, RequestId};
+use highwater_core::log;
 use highwater_core::trace::Trace;
 use highwater_core::types::Millis;
 use parking_lot::Mutex;
@@ -24,7 +25,7 @@ use smallvec::SmallVec;
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::disk::Disk;
+use crate::disk::{Disk, JobReader};
 use crate::server::{Answer, Connection, Connections};
 use crate::timer::Timer;
 
@@ -103,6 +104,7 @@ struct Round {
     /// Connections that have something to send and are not at work themselves.
     to_send: Vec<Arc<Connection>>,
     closes: Vec<(ConnId, String)>,
+    jobs: Vec<(JobId, Job)>,
     more_work: bool,
 }
 
@@ -194,6 +196,9 @@ impl Driver {
             for (conn, reason) in round.closes {
                 self.connections.close(conn, reason);
             }
+            for (job, work) in round.jobs {
+                self.run(job, work);
+            }
         }
     }
 
@@ -209,15 +214,15 @@ impl Driver {
         round.more_work = core.work(now, STEPS_A_ROUND);
         let mut operations = Operations::new();
         loop {
-            let mut jobs = Vec::new();
             while let Some(output) = core.poll_output() {
                 match output {
                     Output::Disk { dir, ticket, op } => queue(&mut operations, dir, ticket, op),
-                    Output::Job { job, work } => jobs.push((job, work)),
+                    // Later than the operations: a job may read what they wrote.
+                    Output::Job { job, work } => round.jobs.push((job, work)),
                     other => self.carry_out(other, &mut round),
                 }
             }
-            if operations.is_empty() && jobs.is_empty() {
+            if operations.is_empty() {
                 break;
             }
             for (dir, ops) in operations.drain(..) {
@@ -225,8 +230,6 @@ impl Driver {
                     core.handle(now, report);
                 }
             }
-            // After the operations: a job may read what they wrote.
-            jobs.into_iter().for_each(|(job, work)| self.run(job, work));
         }
         self.timer.set(core.poll_timeout());
         round
@@ -270,10 +273,21 @@ impl Driver {
         Ok(self.connections.place(answer))
     }
 
+    /// Runs a job without the lock: here if it only looks something up that is in memory, else on
+    /// the pool.
     fn run(self: &Arc<Self>, job: JobId, work: Job) {
+        let is_look_up = matches!(work, Job::Log(log::Job::Locate(_) | log::Job::LocateTime(_)));
+        if is_look_up {
+            let reader = JobReader::of_memory(&self.disk);
+            let result = run_job(work.clone(), &reader);
+            if !reader.was_cold() {
+                self.push(Input::JobDone { job, result });
+                return;
+            }
+        }
         let driver = Arc::clone(self);
         let run = move || {
-            let result = run_job(work, &driver.disk);
+            let result = run_job(work, &JobReader::new(&driver.disk));
             driver.push(Input::JobDone { job, result });
             driver
         };
@@ -281,7 +295,6 @@ impl Driver {
             Some(pool) => {
                 pool.spawn_blocking(move || run().drive());
             }
-            // The caller drives: it looks at the queue again.
             None => drop(run()),
         }
     }

@@ -27,6 +27,7 @@ use smallvec::SmallVec;
 pub use self::error::disk_error;
 pub use self::files::OpenFile;
 pub use self::lock::{DirectoryLock, LockError};
+pub use self::read::JobReader;
 
 use self::backlog::Backlog;
 use self::files::Files;

@@ -1,47 +1,129 @@
 //! Reading by path, for jobs: they may meet files that nobody opened, under names that were changed
 //! a moment ago.
+//!
+//! A job reads one file many times in a row, so its reader keeps the last one open. A reader that
+//! does not wait gives up at the first byte that is not in memory ([`JobReader::was_cold`]): a
+//! look-up that needs no disk can then run at once on any thread, and the others go to the pool.
 
+use std::cell::{Cell, RefCell};
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSliceMut};
 
 use bytes::Bytes;
 use highwater_core::disk::{DirId, ReadAt};
 use highwater_core::error::DiskError;
+use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 
-use super::error::disk_error;
+use super::error::{disk_error, from_errno};
 use super::{Directory, Disk};
 
-impl ReadAt for Disk {
-    fn read_at(&self, dir: DirId, path: &str, at: u64, len: usize) -> Result<Bytes, DiskError> {
-        let file = self.directory(dir)?.find(path)?;
-        let left = file
-            .metadata()
-            .map_err(|e| disk_error(&e))?
-            .len()
-            .saturating_sub(at);
-        let len = len.min(usize::try_from(left).unwrap_or(usize::MAX));
-        let mut bytes = vec![0; len];
-        let mut filled = 0;
-        while filled < len {
-            match rustix::io::pread(&file, &mut bytes[filled..], at + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(super::error::from_errno(errno)),
+/// Up to this many bytes are asked for without looking first whether the file has as many.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// The files of a [`Disk`], for one job.
+pub struct JobReader<'a> {
+    disk: &'a Disk,
+    waits: bool,
+    was_cold: Cell<bool>,
+    last: RefCell<Option<(DirId, String, File)>>,
+}
+
+impl<'a> JobReader<'a> {
+    /// A reader that waits for the medium.
+    pub fn new(disk: &'a Disk) -> Self {
+        Self {
+            disk,
+            waits: true,
+            was_cold: Cell::new(false),
+            last: RefCell::default(),
+        }
+    }
+
+    /// A reader that fails rather than wait.
+    pub fn of_memory(disk: &'a Disk) -> Self {
+        Self {
+            waits: false,
+            ..Self::new(disk)
+        }
+    }
+
+    /// Whether something was not in memory: the job's result is void and it must run again.
+    pub fn was_cold(&self) -> bool {
+        self.was_cold.get()
+    }
+
+    fn with_file<T>(
+        &self,
+        dir: DirId,
+        path: &str,
+        read: impl FnOnce(&File) -> Result<T, DiskError>,
+    ) -> Result<T, DiskError> {
+        let mut last = self.last.borrow_mut();
+        let (_, _, file) = match last.take() {
+            Some(known) if known.0 == dir && known.1 == path => last.insert(known),
+            _ => {
+                let directory = self.disk.directory(dir)?;
+                let file = directory.or_where_it_went(path, |full| File::open(full))?;
+                last.insert((dir, path.to_owned(), file))
+            }
+        };
+        read(file)
+    }
+
+    fn pread(&self, file: &File, bytes: &mut [u8], at: u64) -> Result<usize, DiskError> {
+        loop {
+            let read = match self.waits {
+                true => pread(file, &mut *bytes, at),
+                false => preadv2(file, &mut [IoSliceMut::new(bytes)], at, ReadWriteFlags::NOWAIT),
+            };
+            match read {
+                Ok(count) => return Ok(count),
+                Err(Errno::INTR) => {}
+                Err(errno) => {
+                    // A file system that cannot tell (OPNOTSUPP) counts as cold.
+                    self.was_cold.set(!self.waits);
+                    return Err(from_errno(errno));
+                }
             }
         }
-        bytes.truncate(filled);
-        Ok(bytes.into())
+    }
+}
+
+impl ReadAt for JobReader<'_> {
+    fn read_at(&self, dir: DirId, path: &str, at: u64, len: usize) -> Result<Bytes, DiskError> {
+        self.with_file(dir, path, |file| {
+            let len = match len {
+                0..=SMALL_BYTES => len,
+                _ => {
+                    let length = file.metadata().map_err(|e| disk_error(&e))?.len();
+                    len.min(usize::try_from(length.saturating_sub(at)).unwrap_or(usize::MAX))
+                }
+            };
+            let mut bytes = vec![0; len];
+            let mut filled = 0;
+            while filled < len {
+                match self.pread(file, &mut bytes[filled..], at + filled as u64)? {
+                    0 => break,
+                    count => filled += count,
+                }
+            }
+            bytes.truncate(filled);
+            Ok(bytes.into())
+        })
     }
 
     fn len(&self, dir: DirId, path: &str) -> Result<u64, DiskError> {
-        let file = self.directory(dir)?.find(path)?;
-        Ok(file.metadata().map_err(|e| disk_error(&e))?.len())
+        self.with_file(dir, path, |file| {
+            Ok(file.metadata().map_err(|e| disk_error(&e))?.len())
+        })
     }
 
     fn list(&self, dir: DirId, path: &str) -> Result<Vec<String>, DiskError> {
-        let directory = self.directory(dir)?;
-        let entries = directory.or_where_it_went(path, |full| std::fs::read_dir(full))?;
+        let directory = self.disk.directory(dir)?;
+        let entries = match path {
+            "" => std::fs::read_dir(&directory.root).map_err(|e| disk_error(&e))?,
+            _ => directory.or_where_it_went(path, |full| std::fs::read_dir(full))?,
+        };
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|e| disk_error(&e))?;
@@ -67,10 +149,6 @@ impl Disk {
 }
 
 impl Directory {
-    fn find(&self, path: &str) -> Result<File, DiskError> {
-        self.or_where_it_went(path, |full| File::open(full))
-    }
-
     /// Tries the path, then the path it was renamed to while the job was on its way.
     fn or_where_it_went<T>(
         &self,

@@ -1,5 +1,6 @@
 //! The commands: one file each, one line each in [`Command`] and in [`run`].
 
+mod dump_log;
 mod server;
 mod up;
 
@@ -19,6 +20,8 @@ struct Arguments {
 enum Command {
     /// Starts a broker from a server.properties file, as kafka-server-start.sh does.
     Server(server::Arguments),
+    /// Prints what is in the files of a partition, as kafka-dump-log.sh does.
+    DumpLog(dump_log::Arguments),
     /// Starts a broker with the lab and the book, ready to try.
     Up(up::Arguments),
 }
@@ -30,6 +33,7 @@ pub type Failure = Box<dyn std::error::Error>;
 pub fn run() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Server(arguments) => server::run(&arguments),
+        Command::DumpLog(arguments) => dump_log::run(&arguments),
         Command::Up(arguments) => up::run(&arguments),
     };
     match result {

@@ -59,12 +59,6 @@ pub struct DumpOptions {
     pub max_decompressed_bytes: usize,
 }
 
-impl std::fmt::Debug for dyn Decompress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Decompress")
-    }
-}
-
 impl Default for DumpOptions {
     fn default() -> Self {
         Self {

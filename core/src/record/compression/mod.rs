@@ -127,7 +127,7 @@ impl InvalidCompression {
 }
 
 /// A set of decoders. A host may bring its own where the pure Rust ones are slow.
-pub trait Decompress: Send + Sync {
+pub trait Decompress: std::fmt::Debug + Send + Sync {
     /// Appends the decompressed `input` to `out`, at most `limit` bytes of it. On an error `out` may
     /// hold a part.
     fn decompress(

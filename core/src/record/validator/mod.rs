@@ -126,6 +126,7 @@ impl From<InvalidBatch> for BatchRefused {
 
 /// What validation needs beside the batch: decoders, and a buffer that is used again. One for each
 /// place that validates.
+#[derive(Debug)]
 pub struct Workspace {
     decompress: &'static dyn Decompress,
     buffer: Vec<u8>,

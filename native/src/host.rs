@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use highwater_core::broker::{Boot, BootDir, Broker, Listener};
-use highwater_core::config::BrokerConfig;
+use highwater_core::broker::{Boot, BootDir, Broker};
+use highwater_core::config::{BrokerConfig, Endpoint};
 use highwater_core::error::DiskError;
 use highwater_core::io::Input;
 use highwater_core::trace::Trace;
@@ -51,7 +51,7 @@ pub enum HostError {
 /// Where a running broker can be reached.
 #[derive(Debug)]
 pub struct Addresses {
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<Endpoint>,
     pub page: Option<SocketAddr>,
 }
 
@@ -76,8 +76,8 @@ pub fn run(
     let (disk, dirs) = open_directories(config, descriptors)?;
     let clock = Clock::system();
     let boot = Boot {
-        node_id: config.node_id,
-        listeners: addresses.listeners.clone(),
+        config: Arc::new(config.clone()),
+        advertised: addresses.listeners.clone(),
         dirs,
         seed: seed(),
     };
@@ -177,7 +177,7 @@ fn raise_descriptor_limit() -> u64 {
 }
 
 /// What clients are told, with the real port where port 0 was asked for.
-fn told_addresses(config: &BrokerConfig, sockets: &[Bound]) -> Vec<Listener> {
+fn told_addresses(config: &BrokerConfig, sockets: &[Bound]) -> Vec<Endpoint> {
     let told = config.advertised(&host_name());
     let port_of = |name: &str, port: u16| {
         let bound = config
@@ -196,7 +196,7 @@ fn told_addresses(config: &BrokerConfig, sockets: &[Bound]) -> Vec<Listener> {
             .or(told.first())
     };
     let listener = |name: &str| {
-        named(name).map(|endpoint| Listener {
+        named(name).map(|endpoint| Endpoint {
             name: endpoint.name.clone(),
             host: endpoint.host.clone(),
             port: port_of(&endpoint.name, endpoint.port),

@@ -4,45 +4,200 @@
 //! a few rules, so it happens on the connection's side, against a snapshot of those rules. The
 //! owner only decides. When the rules have changed in between, the owner checks again, once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::Malformed;
-use crate::types::Millis;
+use crate::error::{ErrorCode, Malformed};
+use crate::protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
+use crate::protocol::{ApiKey, RequestBody, StrBytes, decode_request};
+use crate::record::{
+    BatchHeader, BatchRefused, Codec, Validated, ValidationRules, Workspace, validate_produced,
+};
+use crate::types::{Millis, PartitionIndex, Uuid};
+
+/// First version of Produce that may carry zstd.
+const FIRST_WITH_ZSTD: i16 = 7;
+
+/// What the batches of one topic are checked against.
+#[derive(Clone, Debug)]
+pub struct TopicRules {
+    pub name: Arc<str>,
+    pub id: Uuid,
+    pub validation: ValidationRules,
+}
 
 /// The rules for admitting requests: a snapshot, replaced as a whole when a topic or a configuration changes.
 #[derive(Clone, Debug, Default)]
 pub struct Admission {
-    /// Rises with each snapshot.
-    pub version: u64,
+    by_name: BTreeMap<Arc<str>, Arc<TopicRules>>,
+    by_id: BTreeMap<Uuid, Arc<TopicRules>>,
+}
+
+impl Admission {
+    pub(super) fn new(topics: impl Iterator<Item = Arc<TopicRules>>) -> Self {
+        let by_name: BTreeMap<_, _> = topics.map(|rules| (rules.name.clone(), rules)).collect();
+        let by_id = by_name.values().map(|rules| (rules.id, rules.clone())).collect();
+        Self { by_name, by_id }
+    }
+
+    fn rules(&self, name: &str, id: Uuid) -> Option<&Arc<TopicRules>> {
+        if id.is_zero() {
+            self.by_name.get(name)
+        } else {
+            self.by_id.get(&id)
+        }
+    }
 }
 
 /// A request, decoded and (for produce) validated.
 #[derive(Debug)]
 pub struct Admitted {
-    pub api: i16,
+    pub api: ApiKey,
     pub version: i16,
     pub correlation_id: i32,
-    pub client_id: Option<Arc<str>>,
+    /// Who asks, in the client's own words.
+    pub client_id: Option<StrBytes>,
     /// Produces may be handled behind unanswered produces of their connection; anything else waits.
     pub is_produce: bool,
     /// False for a produce with acks=0: its answer has no part and only frees its place.
     pub expects_answer: bool,
     /// Length of the frame that the request keeps alive, for the memory budget.
     pub frame_bytes: u64,
+    pub(super) body: Body,
+}
+
+/// What was asked, in the form that the owner takes it.
+#[derive(Debug)]
+pub(super) enum Body {
+    Produce(AdmittedProduce),
+    Other(RequestBody),
+}
+
+/// A produce request whose batches were checked.
+#[derive(Debug)]
+pub(super) struct AdmittedProduce {
+    pub transactional_id: Option<StrBytes>,
+    pub acks: i16,
+    pub timeout_ms: i32,
+    pub topics: Vec<AdmittedTopic>,
+}
+
+#[derive(Debug)]
+pub(super) struct AdmittedTopic {
+    pub name: StrBytes,
+    pub id: Uuid,
+    pub partitions: Vec<AdmittedPartition>,
+}
+
+#[derive(Debug)]
+pub(super) struct AdmittedPartition {
+    pub index: PartitionIndex,
+    /// As they came, for the case that the rules have changed.
+    records: Bytes,
+    /// What the check found, and by which rules; `None` when the topic was not known.
+    checked: Option<(Arc<TopicRules>, Result<Validated, BatchRefused>)>,
+}
+
+impl AdmittedPartition {
+    /// The batch as the topic's present rules see it: as checked, or checked again.
+    pub(super) fn settle(
+        self,
+        rules: &Arc<TopicRules>,
+        version: i16,
+        now: Millis,
+        workspace: &mut Workspace,
+    ) -> Result<Validated, BatchRefused> {
+        match self.checked {
+            Some((by, outcome)) if Arc::ptr_eq(&by, rules) => outcome,
+            _ => check(&self.records, rules, version, now, workspace),
+        }
+    }
 }
 
 /// Decodes a frame (without its length prefix) and checks what it carries.
 ///
 /// An error means that the connection must be closed; the error's text is the reason. A request
 /// that is well formed but wrong (unknown topic, bad batch) is admitted and answered with Kafka's error.
-pub fn admit(frame: &Bytes, _rules: &Admission, _now: Millis) -> Result<Admitted, Malformed> {
-    let short = |needed| Malformed::Truncated {
-        what: "request header",
-        needed,
-        left: frame.len() as u64,
+/// The workspace is the caller's own, one per thread or connection.
+pub fn admit(
+    frame: &Bytes,
+    rules: &Admission,
+    now: Millis,
+    workspace: &mut Workspace,
+) -> Result<Admitted, Malformed> {
+    let frame_bytes = frame.len() as u64;
+    let request = decode_request(frame.clone())?;
+    let header = request.header;
+    let (body, expects_answer) = match request.body {
+        RequestBody::Produce(produce) => {
+            let expects_answer = produce.acks != 0;
+            let admitted = admit_produce(produce, header.version, rules, now, workspace);
+            (Body::Produce(admitted), expects_answer)
+        }
+        other => (Body::Other(other), true),
     };
-    let head: &[u8; 8] = frame.first_chunk().ok_or_else(|| short(8))?;
-    Err(Malformed::UnknownApi(i16::from_be_bytes([head[0], head[1]])))
+    Ok(Admitted {
+        api: header.api,
+        version: header.version,
+        correlation_id: header.correlation_id,
+        client_id: header.client_id,
+        is_produce: header.api == ApiKey::Produce,
+        expects_answer,
+        frame_bytes,
+        body,
+    })
+}
+
+fn admit_produce(
+    request: ProduceRequest,
+    version: i16,
+    admission: &Admission,
+    now: Millis,
+    workspace: &mut Workspace,
+) -> AdmittedProduce {
+    let mut admit_topic = |topic: ProduceTopic| {
+        let rules = admission.rules(&topic.name, topic.topic_id);
+        let admit_partition = |ProducePartition { index, records }: ProducePartition| {
+            let records = records.unwrap_or_default();
+            let checked = rules.map(|rules| {
+                let outcome = check(&records, rules, version, now, workspace);
+                (rules.clone(), outcome)
+            });
+            AdmittedPartition {
+                index,
+                records,
+                checked,
+            }
+        };
+        AdmittedTopic {
+            partitions: topic.partitions.into_iter().map(admit_partition).collect(),
+            name: topic.name,
+            id: topic.topic_id,
+        }
+    };
+    AdmittedProduce {
+        transactional_id: request.transactional_id,
+        acks: request.acks,
+        timeout_ms: request.timeout_ms,
+        topics: request.topics.into_iter().map(&mut admit_topic).collect(),
+    }
+}
+
+fn check(
+    records: &Bytes,
+    rules: &TopicRules,
+    version: i16,
+    now: Millis,
+    workspace: &mut Workspace,
+) -> Result<Validated, BatchRefused> {
+    let sent_as = BatchHeader::parse(records).and_then(|header| header.codec());
+    if version < FIRST_WITH_ZSTD && sent_as == Some(Codec::Zstd) {
+        return Err(BatchRefused::new(
+            ErrorCode::UnsupportedCompressionType,
+            format!("zstd needs Produce version {FIRST_WITH_ZSTD}, not {version}"),
+        ));
+    }
+    validate_produced(records, &rules.validation, now, workspace)
 }

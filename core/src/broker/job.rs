@@ -8,9 +8,13 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use crate::coordination;
 use crate::disk::{DirId, ReadAt};
 use crate::error::DiskError;
 use crate::log;
+use crate::log::checkpoint::{
+    CleanShutdown, LOG_START_OFFSET_FILE, MetaProperties, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE,
+};
 
 /// What shall be read.
 #[derive(Clone, Debug)]
@@ -40,8 +44,16 @@ pub struct Survey {
     pub directories: Vec<String>,
 }
 
-/// Root files beyond this size are none of ours and are not read.
-const MAX_ROOT_FILE_BYTES: u64 = 16 << 20;
+/// The root files that are ours; any other is passed by.
+const ROOT_FILES: [&str; 7] = [
+    MetaProperties::FILE,
+    CleanShutdown::FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+    LOG_START_OFFSET_FILE,
+    coordination::LOG_PATH,
+    coordination::SNAPSHOT_PATH,
+];
 
 /// Carries out a job. A file that cannot be read fails the directory, so it is part of the result.
 pub fn run_job(job: Job, disk: &dyn ReadAt) -> JobResult {
@@ -61,8 +73,8 @@ fn survey(dir: DirId, disk: &dyn ReadAt) -> Result<Survey, DiskError> {
             found.directories.push(directory.to_owned());
             continue;
         }
-        let length = disk.len(dir, &name)?;
-        if length <= MAX_ROOT_FILE_BYTES {
+        if ROOT_FILES.contains(&&*name) {
+            let length = disk.len(dir, &name)?;
             let bytes = disk.read_at(dir, &name, 0, length as usize)?;
             found.files.insert(name, bytes);
         }

@@ -5,48 +5,91 @@
 //! [`Broker::poll_timeout`] when it wants a [`Input::Tick`]:
 //!
 //! ```text
-//! frame -> admit(frame, admission, now)   on the connection's side, no lock
+//! frame -> admit(frame, admission, now, workspace)      on the connection's side, no lock
 //!            Malformed: close            Admitted: Input::Request
 //! loop { handle(now, input); while work(now, 64) {}; while poll_output() -> Output {} }
 //! ```
 //!
-//! Life: boot -> `Job`s (survey, recovery) -> `Output::Ready` -> requests -> `Input::Shutdown` ->
-//! `Output::Stopped`. A panic in here ends the process: half-applied state is worse than recovery.
+//! - The first outputs are jobs ([`run_job`]); then [`Output::Admission`], and [`Output::Ready`] when
+//!   connections may be accepted. A later `Admission` replaces the one before.
+//! - Disk operations come out before what speaks of them; their end is told by `DiskDone { upto }`.
+//! - `Admitted` says what a connection needs: whether it is a produce, whether an answer comes, its
+//!   ids, its bytes. Answers may come in any order. One with no part frees its place and sends nothing.
+//! - `Output::Close` closes that connection; the broker forgets it when `Disconnected` comes.
+//! - `Input::Shutdown` is answered by `Output::Stopped`, after which nothing more comes. Requests that
+//!   arrive in between close their connection.
+//!
+//! Reading order: `boot`, `storage` and `shutdown` are its life; [`admit`](mod@admit), `produce` and
+//! [`fetch`](mod@fetch) the way of a record; `parked` and `work` how requests wait and take turns;
+//! `topics` and [`metadata`] what there is; `changes` how that changes; the rest is a file per request.
+//!
+//! Invariants
+//! - every request gets one answer, or its connection is closed
+//! - no call does work that grows with the number of partitions, but for what `work` cuts into steps
+//! - a panic in here ends the process: half-applied state is worse than recovery
 
 mod admit;
+mod api_versions;
+mod boot;
+mod caller;
+mod changes;
+mod cluster;
+mod directories;
+mod fetch;
 mod job;
+mod jobs;
 pub mod metadata;
+mod offsets;
+mod parked;
+mod produce;
+mod producer_ids;
+mod requests;
+mod shutdown;
+mod storage;
+mod timers;
+mod topics;
+mod work;
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
-pub use admit::{Admission, Admitted, admit};
+pub use admit::{Admission, Admitted, TopicRules, admit};
 pub use job::{Job, JobResult, Survey, run_job};
 
+use boot::Booting;
+use caller::Outbox;
+use directories::Directories;
+use fetch::session::FetchSessions;
+use jobs::Jobs;
+use metadata::Metadata;
+use parked::Parked;
+use shutdown::Stopping;
+use timers::Timers;
+use topics::Topics;
+
+use crate::config::{BrokerConfig, Endpoint};
+use crate::cx::Cx;
 use crate::disk::DiskQueue;
 use crate::error::DiskError;
-use crate::io::{Input, JobId, Output};
-use crate::trace::Trace;
-use crate::types::{BrokerId, Millis};
+use crate::io::{Input, Output};
+use crate::record::Workspace;
+use crate::replica::Purgatory;
+use crate::trace::{EventId, Trace};
+use crate::types::{Millis, Rng};
+
+/// An unused fetch session may be pushed out after so long (`FetchManager`'s constant).
+const SESSION_EVICTION_MS: Millis = 120_000;
 
 /// What a host knows when it starts a broker.
 #[derive(Clone, Debug)]
 pub struct Boot {
-    pub node_id: BrokerId,
+    pub config: Arc<BrokerConfig>,
     /// Addresses that clients are told, one per listener; never 0.0.0.0.
-    pub listeners: Vec<Listener>,
+    pub advertised: Vec<Endpoint>,
     /// One entry per directory of `log.dirs`, in order: its path as configured, and whether the host could
     /// open and lock it.
     pub dirs: Vec<BootDir>,
     /// Seeds every draw of this life; a host takes it from the system's entropy.
     pub seed: u64,
-}
-
-/// An address of this broker as clients are told it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listener {
-    pub name: String,
-    pub host: String,
-    pub port: u16,
 }
 
 /// A log directory at boot.
@@ -60,68 +103,151 @@ pub struct BootDir {
 /// The broker. One owner, no locks inside; see the module's text.
 #[derive(Debug)]
 pub struct Broker {
-    boot: Boot,
+    rng: Rng,
     disk: DiskQueue,
-    outputs: VecDeque<Output>,
-    next_job: JobId,
+    state: State,
 }
 
 impl Broker {
     /// Starts a broker: its first outputs are the jobs that find out what is on disk.
-    pub fn boot(_now: Millis, boot: Boot, _trace: &mut Trace) -> Self {
+    pub fn boot(now: Millis, boot: Boot, trace: &mut Trace) -> Self {
         let mut broker = Self {
+            rng: Rng::new(boot.seed),
             disk: DiskQueue::default(),
-            outputs: VecDeque::new(),
-            next_job: 0,
-            boot,
+            state: State::new(boot),
         };
-        for dir in 0..broker.boot.dirs.len() {
-            broker.start_job(Job::Survey { dir: dir as u16 });
-        }
+        broker.enter(now, trace, State::survey);
         broker
     }
 
     /// Takes in what happened. Bounded work: what needs more is queued for [`Broker::work`].
-    pub fn handle(&mut self, _now: Millis, input: Input, _trace: &mut Trace) {
-        match input {
-            Input::Request { conn, body, .. } => self.outputs.push_back(Output::Close {
-                conn,
-                reason: format!("API {} is not served yet", body.api),
-            }),
-            Input::JobDone { .. } => self.outputs.push_back(Output::Ready),
-            Input::Shutdown => self.outputs.push_back(Output::Stopped { failed: None }),
-            Input::Disconnected { .. } | Input::DiskDone { .. } | Input::DiskFailed { .. } | Input::Tick => {}
-        }
+    pub fn handle(&mut self, now: Millis, input: Input, trace: &mut Trace) {
+        self.enter(now, trace, |state, cx| state.input(cx, input));
     }
 
-    /// Carries out up to `steps` queued steps of requests over many partitions; true while more are queued.
-    pub fn work(&mut self, _now: Millis, _steps: usize, _trace: &mut Trace) -> bool {
-        false
+    /// Carries out about `steps` queued steps of requests over many partitions; true while more are queued.
+    pub fn work(&mut self, now: Millis, steps: usize, trace: &mut Trace) -> bool {
+        self.enter(now, trace, |state, cx| state.work(cx, steps))
     }
 
     /// The next thing to do; call until `None`.
     pub fn poll_output(&mut self) -> Option<Output> {
-        if let Some(output) = self.outputs.pop_front() {
-            return Some(output);
+        if !self.disk.is_empty() {
+            // First among what leaves: answers and jobs may speak of what these write.
+            let queued = self.disk.take().into_iter();
+            self.state
+                .out
+                .push_first(queued.map(|(dir, ticket, op)| Output::Disk { dir, ticket, op }));
         }
-        let queued = self.disk.take();
-        self.outputs.extend(
-            queued
-                .into_iter()
-                .map(|(dir, ticket, op)| Output::Disk { dir, ticket, op }),
-        );
-        self.outputs.pop_front()
+        self.state.out.pop()
     }
 
     /// When to call `handle` with [`Input::Tick`], if nothing comes before.
     pub fn poll_timeout(&self) -> Option<Millis> {
-        None
+        self.state.poll_timeout()
     }
 
-    fn start_job(&mut self, work: Job) -> JobId {
-        let job = self.next_job;
-        self.next_job += 1;
-        self.outputs.push_back(Output::Job { job, work });
-        job
+    fn enter<T>(&mut self, now: Millis, trace: &mut Trace, run: impl FnOnce(&mut State, &mut Cx) -> T) -> T {
+        let mut cx = Cx {
+            now,
+            rng: &mut self.rng,
+            disk: &mut self.disk,
+            trace,
+            cause: EventId::NONE,
+        };
+        let result = run(&mut self.state, &mut cx);
+        self.state.publish_admission();
+        result
     }
 }
+
+/// Where the broker stands in its life.
+#[derive(Debug)]
+enum Phase {
+    Booting(Booting),
+    Running,
+    Stopping(Stopping),
+    Stopped,
+}
+
+/// What the broker knows; every decision is a method on it, in the file of its subject.
+#[derive(Debug)]
+struct State {
+    /// `server.properties` with what AlterConfigs set laid over it.
+    config: Arc<BrokerConfig>,
+    advertised: Vec<Endpoint>,
+    phase: Phase,
+    out: Outbox,
+    directories: Directories,
+    /// `None` until the coordination files are read.
+    metadata: Option<Metadata>,
+    topics: Topics,
+    admission_changed: bool,
+    purgatory: Purgatory<Parked>,
+    sessions: FetchSessions,
+    jobs: Jobs,
+    steps: work::Steps,
+    timers: Timers,
+    /// For batches that must be checked a second time.
+    workspace: Workspace,
+}
+
+impl State {
+    fn new(boot: Boot) -> Self {
+        let slots = boot.config.max_incremental_fetch_session_cache_slots.max(0) as usize;
+        let dirs = boot.dirs.into_iter().map(|dir| (dir.path, dir.state.err()));
+        Self {
+            config: boot.config,
+            advertised: boot.advertised,
+            phase: Phase::Booting(Booting::default()),
+            out: Outbox::default(),
+            directories: Directories::new(dirs),
+            metadata: None,
+            topics: Topics::default(),
+            admission_changed: false,
+            purgatory: Purgatory::default(),
+            sessions: FetchSessions::new(slots, SESSION_EVICTION_MS),
+            jobs: Jobs::default(),
+            steps: work::Steps::new(),
+            timers: Timers::default(),
+            workspace: Workspace::default(),
+        }
+    }
+
+    fn input(&mut self, cx: &mut Cx, input: Input) {
+        if matches!(self.phase, Phase::Stopped) {
+            return;
+        }
+        match input {
+            Input::Request {
+                conn,
+                request,
+                listener,
+                body,
+            } => self.request(cx, conn, request, listener, *body),
+            Input::Disconnected { conn } => self.disconnected(conn),
+            Input::DiskDone { dir, upto } => self.disk_done(cx, dir, upto),
+            Input::DiskFailed { dir, error, .. } => self.directory_failed(cx, dir, error),
+            Input::JobDone { job, result } => self.job_done(cx, job, result),
+            Input::Shutdown => self.shutdown(),
+            Input::Tick => self.tick(cx),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Millis> {
+        let waiting = [self.purgatory.next_deadline(), self.timers.next()];
+        waiting.into_iter().flatten().min()
+    }
+
+    /// Tells the connections' side of changed rules, once for all changes of a call.
+    fn publish_admission(&mut self) {
+        if self.admission_changed && self.is_running() {
+            self.admission_changed = false;
+            let admission = Arc::new(self.topics.admission());
+            self.out.push_first(std::iter::once(Output::Admission(admission)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

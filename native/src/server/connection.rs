@@ -5,6 +5,7 @@
 //! waits until nothing before it is unanswered. Decoding and checking records happens here, outside
 //! the core's lock.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::sync::atomic::Ordering;
 
 use highwater_core::broker::{Admitted, admit};
 use highwater_core::io::Input;
+use highwater_core::record::Workspace;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -30,6 +32,11 @@ const ROUNDS_A_TURN: usize = 16;
 /// APIs whose answer may be held back on purpose: Fetch, JoinGroup, SyncGroup. A client that has
 /// left shall not keep them waiting.
 const HELD_BACK: [i16; 3] = [1, 11, 14];
+
+thread_local! {
+    /// Where batches are unpacked to be checked; used again by all connections of a thread.
+    static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::default());
+}
 
 /// How a connection ended.
 #[derive(Debug)]
@@ -203,7 +210,8 @@ impl<'a> Task<'a> {
             return Ok(None);
         };
         let rules = self.driver.admission.load();
-        match admit(&frame, &rules, self.driver.clock.now()) {
+        let now = self.driver.clock.now();
+        match WORKSPACE.with_borrow_mut(|workspace| admit(&frame, &rules, now, workspace)) {
             Ok(request) => Ok(Some(Box::new(request))),
             Err(malformed) => Err(End::For(format!("a request cannot be read: {malformed}"))),
         }
@@ -217,11 +225,11 @@ impl<'a> Task<'a> {
             return false;
         }
         self.alone = !request.is_produce;
-        self.long = HELD_BACK.contains(&request.api);
+        self.long = HELD_BACK.contains(&request.api.code());
         let shared = &self.driver.connections;
-        let id = outbound.open_slot(request.api, request.frame_bytes, &shared.budget);
+        let id = outbound.open_slot(request.api.code(), request.frame_bytes, &shared.budget);
         drop(outbound);
-        shared.metrics.request(request.api);
+        shared.metrics.request(request.api.code());
         self.driver.push(Input::Request {
             conn: self.connection.id,
             request: id,

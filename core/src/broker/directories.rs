@@ -1,0 +1,119 @@
+//! The log directories: which are online, and what happens when a disk operation is done.
+//!
+//! The operations of a directory are done in order, so one number, the last ticket done, says it all.
+//! Whoever must know when a ticket is done stands in a queue per directory; taking note costs only what
+//! is due, never a look at all partitions.
+//!
+//! Invariants
+//! - the queue's tickets never fall
+//! - a failed directory never comes back in this life, and its queue is empty
+
+use std::collections::VecDeque;
+
+use crate::disk::{DirId, Ticket};
+use crate::error::DiskError;
+use crate::replica::ParkedId;
+use crate::replica::partition::PartitionId;
+use crate::types::Uuid;
+
+/// What a done ticket means, and for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The partition's log may have grown, or be forced to the medium.
+    Partition(PartitionId),
+    /// A parked operation waited for this.
+    Parked(ParkedId),
+    /// The directory itself was waited for: at boot and at the stop.
+    Directory,
+}
+
+/// One directory of `log.dirs`.
+#[derive(Debug)]
+pub struct Directory {
+    /// As configured; only shown.
+    pub path: String,
+    /// `directory.id` of its `meta.properties`; zero until known.
+    pub id: Uuid,
+    pub failed: Option<DiskError>,
+    waiting: VecDeque<(Ticket, Then)>,
+    /// Partitions placed here: a new one goes to the directory with the fewest.
+    pub partitions: u32,
+    /// An offset that a checkpoint holds has changed since it was written.
+    pub checkpoints_stale: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct Directories {
+    all: Vec<Directory>,
+}
+
+impl Directories {
+    pub fn new(dirs: impl Iterator<Item = (String, Option<DiskError>)>) -> Self {
+        let all = dirs.map(|(path, failed)| Directory {
+            path,
+            id: Uuid::ZERO,
+            failed,
+            waiting: VecDeque::new(),
+            partitions: 0,
+            checkpoints_stale: false,
+        });
+        Self { all: all.collect() }
+    }
+
+    pub fn get(&self, dir: DirId) -> Option<&Directory> {
+        self.all.get(usize::from(dir))
+    }
+
+    pub fn get_mut(&mut self, dir: DirId) -> Option<&mut Directory> {
+        self.all.get_mut(usize::from(dir))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (DirId, &Directory)> {
+        self.all
+            .iter()
+            .enumerate()
+            .map(|(dir, found)| (dir as DirId, found))
+    }
+
+    /// Those that work.
+    pub fn online(&self) -> impl Iterator<Item = DirId> {
+        self.iter()
+            .filter(|(_, found)| found.failed.is_none())
+            .map(|(dir, _)| dir)
+    }
+
+    pub fn is_online(&self, dir: DirId) -> bool {
+        self.get(dir).is_some_and(|found| found.failed.is_none())
+    }
+
+    /// Where a new partition goes: to the online directory with the fewest (`LogManager.nextLogDirs`).
+    pub fn emptiest(&self) -> Option<DirId> {
+        self.online()
+            .min_by_key(|&dir| self.get(dir).map(|found| found.partitions))
+    }
+
+    /// Notes what shall happen when the directory's ticket is done.
+    pub fn after(&mut self, dir: DirId, ticket: Ticket, then: Then) {
+        if let Some(found) = self.get_mut(dir)
+            && found.failed.is_none()
+            && found.waiting.back() != Some(&(ticket, then))
+        {
+            debug_assert!(found.waiting.back().is_none_or(|(last, _)| *last <= ticket));
+            found.waiting.push_back((ticket, then));
+        }
+    }
+
+    /// The next thing that is due now that everything up to `upto` is done.
+    pub fn next_due(&mut self, dir: DirId, upto: Ticket) -> Option<Then> {
+        let found = self.get_mut(dir)?;
+        let (_, then) = found.waiting.pop_front_if(|(ticket, _)| *ticket <= upto)?;
+        Some(then)
+    }
+
+    /// Takes a directory offline; who waited for it comes back. `None`: it was offline already.
+    pub fn fail(&mut self, dir: DirId, error: DiskError) -> Option<VecDeque<(Ticket, Then)>> {
+        let found = self.get_mut(dir).filter(|found| found.failed.is_none())?;
+        found.failed = Some(error);
+        Some(std::mem::take(&mut found.waiting))
+    }
+}

@@ -1,0 +1,309 @@
+//! One partition's part of a fetch.
+
+use super::FetchWait;
+use super::session::{PartitionKey, SlotId, TopicKey, Wanted};
+use crate::broker::State;
+use crate::broker::jobs::JobFor;
+use crate::broker::parked::Parked;
+use crate::broker::topics::{Topic, Topics};
+use crate::cx::Cx;
+use crate::error::{DiskError, ErrorCode, Refused};
+use crate::io::{Level, Part};
+use crate::log::transaction_index::AbortedTxn;
+use crate::log::{FileRange, Located, Outcome, ReadPlan};
+use crate::protocol::fetch::{AbortedTransaction, EpochEndOffset, FetchPartitionResponse};
+use crate::protocol::leadership::LeaderIdAndEpoch;
+use crate::record::{Codec, TopicCompression};
+use crate::replica::ParkedId;
+use crate::replica::partition::{Partition, PartitionId, Watcher};
+use crate::types::{BrokerId, Offset, Uuid};
+
+/// First version of Fetch that may carry zstd.
+const FIRST_WITH_ZSTD: i16 = 10;
+
+/// A partition to visit, and what the visit found.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub key: PartitionKey,
+    pub wanted: Wanted,
+    pub slot: Option<SlotId>,
+    pub partition: Option<PartitionId>,
+    pub answer: FetchPartitionResponse,
+    pub record_bytes: u64,
+    /// Records lie between the wanted offset and what the reader may see.
+    pub readable: bool,
+}
+
+impl Visit {
+    pub fn new(key: PartitionKey, wanted: Wanted, slot: Option<SlotId>) -> Self {
+        Self {
+            answer: FetchPartitionResponse {
+                partition: key.partition,
+                ..FetchPartitionResponse::default()
+            },
+            key,
+            wanted,
+            slot,
+            partition: None,
+            record_bytes: 0,
+            readable: false,
+        }
+    }
+
+    /// The answer carries no records, so that offsets of an error are "not known".
+    fn refuse(&mut self, code: ErrorCode, leader: LeaderIdAndEpoch) {
+        self.answer = FetchPartitionResponse {
+            partition: self.key.partition,
+            error_code: code,
+            current_leader: leader,
+            ..FetchPartitionResponse::default()
+        };
+        self.record_bytes = 0;
+    }
+
+    /// Takes the range into the answer, as far as the answer has room; of an answer with nothing in
+    /// it yet, whole. Gives the bytes taken.
+    fn give(&mut self, range: FileRange, taken: u64, max_bytes: u64) -> u64 {
+        let room = if taken == 0 {
+            u64::MAX
+        } else {
+            max_bytes.saturating_sub(taken)
+        };
+        let len = u64::from(range.len).min(room) as u32;
+        let part = Part::File {
+            file: range.file,
+            pos: range.pos,
+            len,
+        };
+        self.answer.records = Some(std::iter::once(part).collect());
+        self.record_bytes = u64::from(len);
+        self.record_bytes
+    }
+}
+
+/// What of a request a visit needs to know.
+#[derive(Clone, Copy)]
+struct Asked {
+    version: i16,
+    is_follower: bool,
+    read_committed: bool,
+    /// Bytes that the answer may still take.
+    left: u64,
+    /// Nothing was found yet: the first batch comes whole.
+    first: bool,
+}
+
+impl State {
+    /// Makes the next visit of a fetch.
+    pub(super) fn visit_next(&mut self, id: ParkedId) {
+        let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
+            return;
+        };
+        let at = wait.next;
+        wait.next += 1;
+        let asked = wait.asked_of_visit();
+        let visit = &mut wait.visits[at];
+        let found = match find(&self.topics, &visit.key) {
+            Ok((topic, partition)) => check_topic(topic, asked).map(|()| partition),
+            Err(code) => Err(code.into()),
+        };
+        let plan = found.and_then(|id| {
+            visit.partition = Some(id);
+            let partition = self.topics.partition_mut(id);
+            let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition))?;
+            if let (Some(session), Some(slot)) = (wait.session, visit.slot) {
+                partition.watch(Watcher::Session { session, slot });
+            }
+            plan_visit(partition, visit, asked)
+        });
+        self.take_plan(id, at, plan);
+    }
+
+    fn take_plan(&mut self, id: ParkedId, at: usize, plan: Result<ReadPlan, Refused>) {
+        let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
+            return;
+        };
+        let Some(visit) = wait.visits.get_mut(at) else {
+            return;
+        };
+        match plan {
+            Ok(ReadPlan::Empty) => {}
+            Ok(ReadPlan::Here(range)) => {
+                wait.bytes += visit.give(range, wait.bytes, wait.max_bytes);
+                if wait.read_committed {
+                    let partition = visit.partition.and_then(|id| self.topics.partition(id));
+                    visit.answer.aborted_transactions = Some(aborted(partition, &visit.wanted, range));
+                }
+            }
+            Ok(ReadPlan::Locate(job)) => {
+                wait.jobs += 1;
+                self.start_log_job(job, JobFor::Visit { fetch: id, visit: at });
+            }
+            Err(refused) => {
+                let leader = leader_for(&self.topics, self.config.node_id, &refused, visit.partition);
+                visit.refuse(refused.code, leader);
+                wait.error = true;
+            }
+        }
+    }
+
+    /// A job has found where the records of a visit lie, or that the plan must go on elsewhere.
+    pub(in crate::broker) fn visit_located(
+        &mut self,
+        cx: &mut Cx,
+        id: ParkedId,
+        at: usize,
+        found: Result<Located, DiskError>,
+    ) {
+        let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
+            return;
+        };
+        wait.jobs -= 1;
+        let asked = wait.asked_of_visit();
+        let Some(visit) = wait.visits.get_mut(at) else {
+            return;
+        };
+        let partition = visit.partition.and_then(|id| self.topics.partition(id));
+        let failed = found.as_ref().err().copied();
+        let dir = partition.map(Partition::dir);
+        let plan = match found.map(|located| located.outcome) {
+            Ok(Outcome::Found(range)) => Ok(ReadPlan::Here(range)),
+            Ok(Outcome::Empty) => Ok(ReadPlan::Empty),
+            Ok(Outcome::Next(from)) => match partition {
+                Some(partition) => plan_read(partition, from, &visit.wanted, asked),
+                None => Ok(ReadPlan::Empty),
+            },
+            Ok(Outcome::Corrupt { position, why }) => {
+                let line = format!("{:?}: no batch at byte {position} of a segment: {why}", visit.key);
+                self.out.say(Level::Error, line);
+                Err(ErrorCode::CorruptMessage.into())
+            }
+            Err(_) => Err(ErrorCode::KafkaStorageError.into()),
+        };
+        self.take_plan(id, at, plan);
+        self.visits_made(cx, id);
+        if let Some(error) = failed {
+            self.read_failed(cx, dir, error);
+        }
+    }
+
+    pub(super) fn find_partition(&self, key: &PartitionKey) -> Result<PartitionId, ErrorCode> {
+        find(&self.topics, key).map(|(_, id)| id)
+    }
+}
+
+/// On an error of leadership a client is told who leads (KIP-951); with one replica that is us.
+fn leader_for(
+    topics: &Topics,
+    node_id: BrokerId,
+    refused: &Refused,
+    partition: Option<PartitionId>,
+) -> LeaderIdAndEpoch {
+    let partition = partition.and_then(|id| topics.partition(id));
+    match (refused.code, partition) {
+        (ErrorCode::NotLeaderOrFollower | ErrorCode::FencedLeaderEpoch, Some(partition)) => {
+            LeaderIdAndEpoch {
+                leader_id: node_id,
+                leader_epoch: partition.leader_epoch(),
+            }
+        }
+        _ => LeaderIdAndEpoch::default(),
+    }
+}
+
+impl FetchWait {
+    fn asked_of_visit(&self) -> Asked {
+        Asked {
+            version: self.caller.version,
+            is_follower: self.is_follower,
+            read_committed: self.read_committed,
+            left: self.max_bytes.saturating_sub(self.bytes),
+            // A job under way will find something, or the fetch comes again.
+            first: self.bytes == 0 && self.jobs == 0,
+        }
+    }
+}
+
+fn find<'a>(topics: &'a Topics, key: &PartitionKey) -> Result<(&'a Topic, PartitionId), ErrorCode> {
+    let topic = match &key.topic {
+        TopicKey::Name(name) => topics.resolve(name, Uuid::ZERO)?,
+        TopicKey::Id(id) => topics.by_id(*id).ok_or(ErrorCode::UnknownTopicId)?,
+    };
+    usize::try_from(key.partition)
+        .ok()
+        .and_then(|index| topic.partitions.get(index))
+        .map(|&id| (topic, id))
+        .ok_or(ErrorCode::UnknownTopicOrPartition)
+}
+
+/// A reader of an old version could not unpack zstd.
+fn check_topic(topic: &Topic, asked: Asked) -> Result<(), Refused> {
+    let zstd =
+        matches!(topic.rules.validation.compression, TopicCompression::Fixed(to) if to.codec == Codec::Zstd);
+    if zstd && asked.version < FIRST_WITH_ZSTD {
+        return Err(ErrorCode::UnsupportedCompressionType.into());
+    }
+    Ok(())
+}
+
+/// Checks epochs and offset, fills in the partition's offsets, and plans the read
+/// (`Partition.readRecords`).
+fn plan_visit(partition: &Partition, visit: &mut Visit, asked: Asked) -> Result<ReadPlan, Refused> {
+    let wanted = &visit.wanted;
+    let log = partition.log()?;
+    partition.check_epoch(wanted.current_leader_epoch)?;
+    if asked.is_follower {
+        let why = "this broker is the partition's only replica";
+        return Err(Refused::new(ErrorCode::NotLeaderOrFollower, why));
+    }
+    visit.answer.high_watermark = partition.high_watermark();
+    visit.answer.last_stable_offset = partition.last_stable_offset();
+    visit.answer.log_start_offset = log.log_start();
+    if wanted.last_fetched_epoch >= 0 {
+        let out_of_range = || Refused::from(ErrorCode::OffsetOutOfRange);
+        let (epoch, end_offset) = partition.end_offset_for(wanted.last_fetched_epoch)?;
+        if epoch < 0 || end_offset < 0 || wanted.fetch_offset < log.log_start() {
+            return Err(out_of_range());
+        }
+        if epoch < wanted.last_fetched_epoch || end_offset < wanted.fetch_offset {
+            visit.answer.diverging_epoch = EpochEndOffset { epoch, end_offset };
+            return Ok(ReadPlan::Empty);
+        }
+    }
+    if asked.read_committed {
+        visit.answer.aborted_transactions = Some(Vec::new());
+    }
+    visit.readable = wanted.fetch_offset < visible_end(partition, asked);
+    plan_read(partition, wanted.fetch_offset, wanted, asked)
+}
+
+fn plan_read(
+    partition: &Partition,
+    from: Offset,
+    wanted: &Wanted,
+    asked: Asked,
+) -> Result<ReadPlan, Refused> {
+    let max_bytes = u64::from(wanted.max_bytes).min(asked.left) as u32;
+    let limit = visible_end(partition, asked);
+    partition.log()?.plan_read(from, limit, max_bytes, asked.first)
+}
+
+/// What a read_committed consumer has to leave out of a range.
+fn aborted(partition: Option<&Partition>, wanted: &Wanted, range: FileRange) -> Vec<AbortedTransaction> {
+    let log = partition.and_then(|partition| partition.log().ok());
+    let found = log.map(|log| log.aborted_transactions(wanted.fetch_offset, range.below));
+    let row = |txn: AbortedTxn| AbortedTransaction {
+        producer_id: txn.producer_id,
+        first_offset: txn.first_offset,
+    };
+    found.unwrap_or_default().into_iter().map(row).collect()
+}
+
+/// Readers see records below this.
+fn visible_end(partition: &Partition, asked: Asked) -> Offset {
+    if asked.read_committed {
+        partition.last_stable_offset()
+    } else {
+        partition.high_watermark()
+    }
+}

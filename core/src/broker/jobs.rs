@@ -1,0 +1,75 @@
+//! Jobs under way, and for whom their results are.
+
+use std::collections::BTreeMap;
+
+use super::State;
+use super::job::{Job, JobResult};
+use crate::cx::Cx;
+use crate::disk::DirId;
+use crate::error::DiskError;
+use crate::io::{JobId, Output};
+use crate::log;
+use crate::replica::ParkedId;
+
+/// Who wants a job's result.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum JobFor {
+    Boot {
+        dir: DirId,
+    },
+    /// A visit of a fetch.
+    Visit {
+        fetch: ParkedId,
+        visit: usize,
+    },
+    /// A part of a ListOffsets.
+    Offset {
+        request: ParkedId,
+        part: usize,
+    },
+}
+
+/// Jobs that were given to the host and have not come back.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    next: JobId,
+    /// With the directory that each reads, which fails if it cannot be read.
+    under_way: BTreeMap<JobId, JobFor>,
+}
+
+impl State {
+    pub(super) fn start_job(&mut self, work: Job, whom: JobFor) {
+        let job = self.jobs.next;
+        self.jobs.next += 1;
+        self.jobs.under_way.insert(job, whom);
+        self.out.push(Output::Job { job, work });
+    }
+
+    pub(super) fn start_log_job(&mut self, work: log::Job, whom: JobFor) {
+        self.start_job(Job::Log(work), whom);
+    }
+
+    pub(super) fn job_done(&mut self, cx: &mut Cx, job: JobId, result: JobResult) {
+        let Some(whom) = self.jobs.under_way.remove(&job) else {
+            return;
+        };
+        match (whom, result) {
+            (JobFor::Boot { dir }, result) => self.boot_job_done(cx, dir, result),
+            (JobFor::Visit { fetch, visit }, JobResult::Log(log::JobResult::Located(found))) => {
+                self.visit_located(cx, fetch, visit, found);
+            }
+            (JobFor::Offset { request, part }, JobResult::Log(log::JobResult::LocatedTime(found))) => {
+                self.time_located(cx, request, part, found);
+            }
+            (whom, _) => unreachable!("the host answered {whom:?} with another job's result"),
+        }
+    }
+
+    /// A file of a partition could not be read: its directory is no good any more, unless the file is
+    /// simply gone because the partition is being deleted.
+    pub(super) fn read_failed(&mut self, cx: &mut Cx, dir: Option<DirId>, error: DiskError) {
+        if let Some(dir) = dir.filter(|_| error != DiskError::NotFound) {
+            self.directory_failed(cx, dir, error);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Produce: validate -> append -> (flush) -> wait -> answer.
+//!
+//! The batches come validated ([`admit`](super::admit)). Each partition takes or refuses its batch
+//! on its own; the request is joined again by its id. acks=1 waits until this broker has written,
+//! acks=all until every in-sync replica has; acks=0 waits for nothing, and its only way to hear of an
+//! error is that the connection closes.
+//!
+//! A request over many partitions is cut into steps. While steps of produces are queued, later
+//! produces queue behind them, so that no producer's batches overtake each other.
+//!
+//! Invariants
+//! - no success is answered before the disk said that the batch is written, and forced to the medium
+//!   if `flush.messages` asked for it
+//! - a duplicate is answered with its first offset, once that is written too
+
+use super::State;
+use super::admit::{AdmittedPartition, AdmittedProduce, AdmittedTopic};
+use super::caller::Caller;
+use super::directories::Then;
+use super::parked::Parked;
+use super::work::Step;
+use crate::cx::Cx;
+use crate::error::{ErrorCode, Refused};
+use crate::protocol::StrBytes;
+use crate::protocol::produce::{
+    ProducePartitionResponse, ProduceResponse, ProduceTopicResponse, RecordError,
+};
+use crate::record::BatchRefused;
+use crate::replica::ParkedId;
+use crate::replica::partition::{PartitionId, Waiting};
+use crate::trace::Fact;
+use crate::types::{Millis, Offset, TopicPartition};
+
+/// The admin client may write into internal topics (`AdminUtils.ADMIN_CLIENT_ID`).
+const ADMIN_CLIENT_ID: &str = "__admin_client";
+
+/// A produce in the middle of its partitions.
+#[derive(Debug)]
+pub(super) struct ProduceUnderWay {
+    caller: Caller,
+    acks: i16,
+    deadline: Millis,
+    internal_allowed: bool,
+    transactional_id: bool,
+    /// Topics not begun yet, and the rest of the one at hand.
+    topics: std::vec::IntoIter<AdmittedTopic>,
+    partitions: std::vec::IntoIter<AdmittedPartition>,
+    wait: ProduceWait,
+}
+
+/// A produce that waits for acknowledgements. Its answer is complete but for those that fail yet.
+#[derive(Debug)]
+pub(super) struct ProduceWait {
+    caller: Caller,
+    all_replicas: bool,
+    answer: ProduceResponse,
+    parts: Vec<Part>,
+    pending: u32,
+}
+
+/// One partition of a waiting produce.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Its place in the answer.
+    topic: u32,
+    partition: u32,
+    id: PartitionId,
+    /// The part is done when everything below is acknowledged.
+    until: Offset,
+    done: bool,
+}
+
+impl State {
+    pub(super) fn produce(
+        &mut self,
+        cx: &mut Cx,
+        caller: Caller,
+        client_id: Option<&StrBytes>,
+        request: AdmittedProduce,
+    ) {
+        let under_way = ProduceUnderWay {
+            caller,
+            acks: request.acks,
+            deadline: cx.now + Millis::from(request.timeout_ms.max(0)),
+            internal_allowed: client_id.is_some_and(|id| &**id == ADMIN_CLIENT_ID),
+            transactional_id: request.transactional_id.is_some(),
+            topics: request.topics.into_iter(),
+            partitions: Vec::new().into_iter(),
+            wait: ProduceWait {
+                caller,
+                all_replicas: request.acks == -1,
+                answer: ProduceResponse::default(),
+                parts: Vec::new(),
+                pending: 0,
+            },
+        };
+        self.run_or_queue(cx, Step::Produce(Box::new(under_way)));
+    }
+
+    /// Appends up to `budget` partitions of a produce; true when it is through.
+    pub(super) fn produce_step(
+        &mut self,
+        cx: &mut Cx,
+        under_way: &mut ProduceUnderWay,
+        budget: &mut usize,
+    ) -> bool {
+        cx.cause = under_way.caller.cause;
+        while *budget > 0 {
+            if let Some(partition) = under_way.partitions.next() {
+                *budget -= 1;
+                self.produce_partition(cx, under_way, partition);
+                continue;
+            }
+            let Some(topic) = under_way.topics.next() else {
+                return true;
+            };
+            under_way.wait.answer.topics.push(ProduceTopicResponse {
+                // A copy: the answer may wait long, and the name would keep its whole frame.
+                name: (&*topic.name).into(),
+                topic_id: topic.id,
+                partitions: Vec::with_capacity(topic.partitions.len()),
+            });
+            under_way.partitions = topic.partitions.into_iter();
+        }
+        false
+    }
+
+    fn produce_partition(
+        &mut self,
+        cx: &mut Cx,
+        under_way: &mut ProduceUnderWay,
+        partition: AdmittedPartition,
+    ) {
+        let index = partition.index;
+        let outcome = self.append_produced(cx, under_way, partition);
+        let wait = &mut under_way.wait;
+        let topic_at = wait.answer.topics.len() as u32 - 1;
+        let Some(topic) = wait.answer.topics.last_mut() else {
+            return;
+        };
+        let answer = match outcome {
+            Ok((id, until, answer)) => {
+                wait.parts.push(Part {
+                    topic: topic_at,
+                    partition: topic.partitions.len() as u32,
+                    id,
+                    until,
+                    done: false,
+                });
+                answer
+            }
+            Err(refused) => refusal(index, refused),
+        };
+        topic.partitions.push(answer);
+    }
+
+    /// Appends one batch; gives the offset to wait for and the answer for the case that all goes well.
+    fn append_produced(
+        &mut self,
+        cx: &mut Cx,
+        under_way: &ProduceUnderWay,
+        partition: AdmittedPartition,
+    ) -> Result<(PartitionId, Offset, ProducePartitionResponse), BatchRefused> {
+        if !matches!(under_way.acks, -1..=1) {
+            return Err(plain(ErrorCode::InvalidRequiredAcks.into()));
+        }
+        let index = partition.index;
+        let named = under_way.wait.answer.topics.last();
+        let (name, topic_id) = named.map_or(("", Default::default()), |topic| (&*topic.name, topic.topic_id));
+        let id = self.topics.find(name, topic_id, index).map_err(plain)?;
+        let topic = self
+            .topics
+            .resolve(name, topic_id)
+            .map_err(|code| plain(code.into()))?;
+        if is_internal(&topic.name) && !under_way.internal_allowed {
+            let why = "clients do not write into internal topics";
+            return Err(BatchRefused::new(ErrorCode::InvalidTopicException, why));
+        }
+        let rules = topic.rules.clone();
+        let validated = partition
+            .settle(&rules, under_way.caller.version, cx.now, &mut self.workspace)
+            .inspect_err(|refused| {
+                cx.emit(|| Fact::BatchRefused {
+                    partition: TopicPartition::new(rules.name.clone(), index),
+                    code: refused.code,
+                });
+            })?;
+        if validated.header.is_transactional() || under_way.transactional_id {
+            let why = "no transaction is under way: this broker has no transaction coordinator yet";
+            return Err(BatchRefused::new(ErrorCode::InvalidTxnState, why));
+        }
+        let found = self.topics.partition_mut(id);
+        let found = found.ok_or_else(|| plain(ErrorCode::UnknownTopicOrPartition.into()))?;
+        let (appended, ticket) = found.append(cx, &validated).map_err(plain)?;
+        let log_start = found.log().map_or(-1, |log| log.log_start());
+        let dir = found.dir();
+        if !appended.duplicate {
+            self.directories.after(dir, ticket, Then::Partition(id));
+            self.reschedule(id);
+        }
+        let answer = ProducePartitionResponse {
+            index,
+            base_offset: appended.base_offset,
+            log_append_time_ms: validated.log_append_time_ms.map_or(-1, |_| appended.timestamp_ms),
+            log_start_offset: log_start,
+            ..ProducePartitionResponse::default()
+        };
+        Ok((id, appended.last_offset + 1, answer))
+    }
+
+    /// All partitions have been tried: answer, close, or wait.
+    pub(super) fn produce_appended(&mut self, under_way: ProduceUnderWay) {
+        let ProduceUnderWay {
+            acks,
+            deadline,
+            mut wait,
+            ..
+        } = under_way;
+        if acks == 0 {
+            return self.produce_without_answer(&wait);
+        }
+        let parked = self.purgatory.next_id();
+        for (at, part) in wait.parts.iter_mut().enumerate() {
+            let waiting = Waiting {
+                parked,
+                part: at as u32,
+            };
+            let partition = self.topics.partition_mut(part.id);
+            let waits = partition.is_some_and(|p| p.wait(part.until, wait.all_replicas, waiting));
+            part.done = !waits;
+            wait.pending += u32::from(waits);
+        }
+        if wait.pending == 0 {
+            return self.out.answer(&wait.caller, wait.answer);
+        }
+        let deadline = wait.all_replicas.then_some(deadline);
+        self.purgatory
+            .park(wait.caller.conn, deadline, Parked::Produce(wait));
+    }
+
+    fn produce_without_answer(&mut self, wait: &ProduceWait) {
+        let partitions = || wait.answer.topics.iter().flat_map(|topic| &topic.partitions);
+        match partitions().find(|answer| answer.error_code != ErrorCode::None) {
+            Some(failed) => {
+                let why = failed.error_message.as_deref().unwrap_or_default();
+                let reason = format!(
+                    "a produce with acks=0 failed ({}: {why}), and there is no other way to say so",
+                    failed.error_code
+                );
+                self.out.close(wait.caller.conn, reason);
+            }
+            None => self.out.answer_nothing(&wait.caller),
+        }
+    }
+
+    /// A part is acknowledged, or will never be.
+    pub(super) fn produce_part_done(&mut self, waiting: Waiting, failed: Option<&Refused>) {
+        let Some(Parked::Produce(wait)) = self.purgatory.get_mut(waiting.parked) else {
+            return;
+        };
+        wait.settle(waiting.part, failed);
+        if wait.pending == 0
+            && let Some(Parked::Produce(wait)) = self.purgatory.take(waiting.parked)
+        {
+            self.out.answer(&wait.caller, wait.answer);
+        }
+    }
+
+    /// acks=all did not come in time: the records are in the log, but nobody may promise them.
+    pub(super) fn produce_timed_out(&mut self, id: ParkedId) {
+        let Some(Parked::Produce(mut wait)) = self.purgatory.take(id) else {
+            return;
+        };
+        self.stop_waiting(id, &wait);
+        let late = Refused::new(
+            ErrorCode::RequestTimedOut,
+            "not all in-sync replicas had the records in time",
+        );
+        for part in 0..wait.parts.len() as u32 {
+            wait.settle(part, Some(&late));
+        }
+        self.out.answer(&wait.caller, wait.answer);
+    }
+
+    /// The operation is over before its parts are: no partition keeps it.
+    pub(super) fn stop_waiting(&mut self, parked: ParkedId, wait: &ProduceWait) {
+        for (at, part) in wait.parts.iter().enumerate().filter(|(_, part)| !part.done) {
+            if let Some(partition) = self.topics.partition_mut(part.id) {
+                let waiting = Waiting {
+                    parked,
+                    part: at as u32,
+                };
+                partition.stop_waiting(part.until, wait.all_replicas, waiting);
+            }
+        }
+    }
+}
+
+impl ProduceWait {
+    fn settle(&mut self, part: u32, failed: Option<&Refused>) {
+        let Some(part) = self.parts.get_mut(part as usize).filter(|part| !part.done) else {
+            return;
+        };
+        part.done = true;
+        self.pending -= 1;
+        let Some(failed) = failed else {
+            return;
+        };
+        let topic = self.answer.topics.get_mut(part.topic as usize);
+        if let Some(answer) = topic.and_then(|topic| topic.partitions.get_mut(part.partition as usize)) {
+            *answer = refusal(answer.index, plain(failed.clone()));
+        }
+    }
+}
+
+/// Topics that the brokers themselves write (`Topic.INTERNAL_TOPICS`).
+pub(super) fn is_internal(topic: &str) -> bool {
+    matches!(
+        topic,
+        "__consumer_offsets" | "__transaction_state" | "__share_group_state"
+    )
+}
+
+fn plain(refused: Refused) -> BatchRefused {
+    BatchRefused {
+        code: refused.code,
+        message: refused.message,
+        record_errors: Vec::new(),
+    }
+}
+
+fn refusal(index: i32, refused: BatchRefused) -> ProducePartitionResponse {
+    let text = |message: Option<String>| message.map(StrBytes::from);
+    ProducePartitionResponse {
+        index,
+        error_code: refused.code,
+        record_errors: refused
+            .record_errors
+            .into_iter()
+            .map(|(batch_index, message)| RecordError {
+                batch_index,
+                message: text(message),
+            })
+            .collect(),
+        error_message: text(refused.message),
+        ..ProducePartitionResponse::default()
+    }
+}

@@ -1,0 +1,40 @@
+//! From an admitted request to the method that handles it.
+
+use super::State;
+use super::admit::{Admitted, Body};
+use super::caller::Caller;
+use crate::cx::Cx;
+use crate::io::{ConnId, ListenerId, RequestId};
+use crate::protocol::RequestBody;
+
+impl State {
+    pub(super) fn request(
+        &mut self,
+        cx: &mut Cx,
+        conn: ConnId,
+        request: RequestId,
+        listener: ListenerId,
+        admitted: Admitted,
+    ) {
+        if !self.is_running() {
+            return self.out.close(conn, "the broker is not running");
+        }
+        let caller = Caller::new(conn, request, listener, &admitted, cx.cause);
+        let body = match admitted.body {
+            Body::Produce(produce) => {
+                return self.produce(cx, caller, admitted.client_id.as_ref(), produce);
+            }
+            Body::Other(body) => body,
+        };
+        match body {
+            RequestBody::Fetch(body) => self.fetch(cx, caller, &body),
+            RequestBody::ListOffsets(body) => self.list_offsets(caller, &body),
+            RequestBody::Metadata(body) => self.metadata_request(cx, caller, &body),
+            RequestBody::OffsetForLeaderEpoch(body) => self.offset_for_leader_epoch(&caller, &body),
+            RequestBody::InitProducerId(body) => self.init_producer_id(cx, caller, &body),
+            RequestBody::ApiVersions(body) => self.api_versions(&caller, &body),
+            RequestBody::UnsupportedApiVersions => self.unsupported_api_versions(&caller),
+            other => self.out.close(conn, format!("{} is not served yet", other.api())),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What the disk says: operations done, directories failed; and the checkpoints it keeps.
+//!
+//! Invariant: a directory that failed answers KAFKA_STORAGE_ERROR for all its partitions from then
+//! on, and no one who waited for it is told of success (KIP-112).
+
+use super::directories::Then;
+use super::{Phase, State};
+use crate::cx::Cx;
+use crate::disk::{DirId, DiskOp, Ticket};
+use crate::error::{DiskError, ErrorCode, Refused};
+use crate::io::{Level, Output};
+use crate::log::Log;
+use crate::log::checkpoint::{
+    LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, write_offsets,
+};
+use crate::replica::Partition;
+use crate::replica::partition::PartitionId;
+use crate::trace::Fact;
+use crate::types::{Offset, TopicPartition};
+
+impl State {
+    pub(super) fn disk_done(&mut self, cx: &mut Cx, dir: DirId, upto: Ticket) {
+        if dir == COORDINATION_DIR
+            && let Some(metadata) = &mut self.metadata
+        {
+            metadata.disk_done(upto);
+        }
+        while let Some(then) = self.directories.next_due(dir, upto) {
+            match then {
+                Then::Partition(id) => self.partition_written(cx, id, upto),
+                Then::Parked(id) => self.operation_durable(id),
+                Then::Directory => self.directory_settled(cx, dir),
+            }
+        }
+    }
+
+    fn partition_written(&mut self, cx: &mut Cx, id: PartitionId, upto: Ticket) {
+        let Some(partition) = self.topics.partition_mut(id) else {
+            return;
+        };
+        let moved = partition.disk_done(cx, upto);
+        let dir = partition.dir();
+        self.partition_moved(cx, id, moved);
+        self.checkpoints_stale(dir);
+        self.reschedule(id);
+    }
+
+    /// The partition shall hear when everything queued so far for its directory is done.
+    pub(super) fn after_partition(&mut self, cx: &Cx, dir: DirId, id: PartitionId) {
+        self.directories
+            .after(dir, cx.disk.last_ticket(dir), Then::Partition(id));
+    }
+
+    pub(super) fn checkpoints_stale(&mut self, dir: DirId) {
+        if let Some(found) = self.directories.get_mut(dir) {
+            found.checkpoints_stale = true;
+        }
+    }
+
+    pub(super) fn write_stale_checkpoints(&mut self, cx: &mut Cx) {
+        let stale = self
+            .directories
+            .iter()
+            .filter(|(_, found)| found.checkpoints_stale);
+        let stale: Vec<DirId> = stale.map(|(dir, _)| dir).collect();
+        for dir in stale {
+            self.write_checkpoints(cx, dir);
+        }
+    }
+
+    /// Writes a directory's three offset checkpoints.
+    pub(super) fn write_checkpoints(&mut self, cx: &mut Cx, dir: DirId) {
+        let Some(found) = self
+            .directories
+            .get_mut(dir)
+            .filter(|found| found.failed.is_none())
+        else {
+            return;
+        };
+        found.checkpoints_stale = false;
+        self.write_checkpoint(cx, dir, RECOVERY_POINT_FILE, |_, log| Some(log.recovery_point()));
+        self.write_checkpoint(cx, dir, REPLICATION_OFFSET_FILE, |partition, _| {
+            Some(partition.high_watermark())
+        });
+        self.write_checkpoint(cx, dir, LOG_START_OFFSET_FILE, |_, log| {
+            log.log_start_to_checkpoint()
+        });
+    }
+
+    fn write_checkpoint(
+        &self,
+        cx: &mut Cx,
+        dir: DirId,
+        file: &str,
+        offset: impl Fn(&Partition, &Log) -> Option<Offset>,
+    ) {
+        let entries: Vec<(&TopicPartition, Offset)> = self
+            .topics
+            .iter()
+            .flat_map(|topic| &topic.partitions)
+            .filter_map(|&id| self.topics.partition(id))
+            .filter(|partition| partition.dir() == dir)
+            .filter_map(|partition| Some((partition.name(), offset(partition, partition.log().ok()?)?)))
+            .collect();
+        let op = DiskOp::Replace {
+            path: file.into(),
+            bytes: write_offsets(entries),
+        };
+        cx.disk.push(dir, op);
+    }
+
+    /// A log directory is lost: its partitions are offline, the others go on; without any the broker stops.
+    pub(super) fn directory_failed(&mut self, cx: &mut Cx, dir: DirId, error: DiskError) {
+        let Some(waited) = self.directories.fail(dir, error) else {
+            return;
+        };
+        let path = self.path_of(dir);
+        self.out.say(
+            Level::Error,
+            format!("log directory {path} is offline: {error}; its partitions answer KAFKA_STORAGE_ERROR"),
+        );
+        cx.emit(|| Fact::DirectoryFailed {
+            dir,
+            reason: error.to_string(),
+        });
+        let lost: Vec<PartitionId> = self
+            .topics
+            .partitions()
+            .filter(|(_, partition)| partition.dir() == dir)
+            .map(|(id, _)| id)
+            .collect();
+        let refused = Refused::new(
+            ErrorCode::KafkaStorageError,
+            format!("the log directory failed: {error}"),
+        );
+        for id in lost {
+            self.partition_lost(cx, id, &refused);
+        }
+        let mut settles = false;
+        for (_, then) in waited {
+            match then {
+                Then::Parked(id) => self.operation_failed(id),
+                Then::Directory => settles = true,
+                Then::Partition(_) => {}
+            }
+        }
+        if self.directories.online().next().is_none() {
+            let failed = Some(format!("the last log directory, {path}, is offline: {error}"));
+            self.phase = Phase::Stopped;
+            self.out.push(Output::Stopped { failed });
+        } else if settles {
+            self.directory_settled(cx, dir);
+        }
+    }
+
+    /// What boot or the stop asked of a directory is done, or will never be.
+    fn directory_settled(&mut self, cx: &mut Cx, dir: DirId) {
+        match self.phase {
+            Phase::Booting(_) => self.directory_ready(cx),
+            Phase::Stopping(_) => self.directory_stops(cx, dir),
+            Phase::Running | Phase::Stopped => {}
+        }
+    }
+
+    fn partition_lost(&mut self, cx: &mut Cx, id: PartitionId, refused: &Refused) {
+        let Some(partition) = self.topics.partition_mut(id) else {
+            return;
+        };
+        for waiting in partition.fail() {
+            self.produce_part_done(waiting, Some(refused));
+        }
+        self.reschedule(id);
+        self.wake_watchers(cx, id);
+    }
+}
+
+/// The coordination files lie in the first log directory.
+pub(super) const COORDINATION_DIR: DirId = 0;

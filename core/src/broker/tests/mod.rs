@@ -1,0 +1,4 @@
+//! The broker as a client meets it, through a host in memory.
+
+mod client;
+mod thread;

@@ -1,0 +1,437 @@
+//! A host in memory: one broker, its disk, a clock turned by hand.
+//!
+//! Everything that a native host does happens here at once and in order: operations on the
+//! [`MemoryDisk`], jobs inline, answers put together from their parts. What must be slow can be held:
+//! a held directory's operations wait until they are let go. Time moves only by
+//! [`advance`](Host::advance), which stops at every time-out that the broker names.
+//!
+//! ```
+//! use highwater_core::protocol::messages::ApiVersionsRequest;
+//! use highwater_core::protocol::RequestBody;
+//! use highwater_core::sim::Host;
+//!
+//! let mut host = Host::start(&["broker.id=1"]);
+//! let client = host.connect();
+//! let answer = host.ask(client, 0, &RequestBody::ApiVersions(ApiVersionsRequest::default()));
+//! assert!(answer.is_some());
+//! ```
+//!
+//! Invariants
+//! - after each call the broker has nothing left to say and no work queued
+//! - a crash loses what was not written, a loss of power what was not synced; nothing else does
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::broker::{Admission, Boot, BootDir, Broker, Job, admit, run_job};
+use crate::config::{BrokerConfig, Endpoint, Setting};
+use crate::disk::memory::MemoryDisk;
+use crate::disk::{DirId, DiskOp, Ticket};
+use crate::error::DiskError;
+use crate::io::{ConnId, Input, JobId, Level, Output, Part, Parts, RequestId};
+use crate::protocol::{RequestBody, RequestHeader, ResponseBody, decode_response, encode_request};
+use crate::record::Workspace;
+use crate::trace::{Event, NodeId, Trace};
+use crate::types::Millis;
+
+/// When a host's clock begins: 2023-11-14, as in the fixtures.
+pub const EPOCH_MS: Millis = 1_700_000_000_000;
+/// Steps of queued work between two looks at the outputs.
+const STEPS: usize = 64;
+
+/// What came back for a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The frame, without its length.
+    Frame(Bytes),
+    /// acks=0: its place is free.
+    Nothing,
+}
+
+/// Forms of the requests that are not answered yet, to read their answers by.
+#[derive(Clone, Debug)]
+struct Asked {
+    header: RequestHeader,
+}
+
+/// One broker and everything around it.
+#[derive(Debug)]
+pub struct Host {
+    pub now: Millis,
+    pub disk: MemoryDisk,
+    pub trace: Trace,
+    /// Lines for the operator.
+    pub said: Vec<(Level, String)>,
+    /// Every disk operation carried out, in order, if asked for: to replay a part of them.
+    pub operations: Option<Vec<(DirId, DiskOp)>>,
+    /// `Some` once the broker has stopped; the reason, if it was no wish.
+    pub stopped: Option<Option<String>>,
+    pub ready: bool,
+    boot: Boot,
+    broker: Option<Broker>,
+    admission: Arc<Admission>,
+    workspace: Workspace,
+    next_conn: ConnId,
+    next_request: BTreeMap<ConnId, RequestId>,
+    asked: BTreeMap<(ConnId, RequestId), Asked>,
+    answers: BTreeMap<(ConnId, RequestId), Answer>,
+    closed: BTreeMap<ConnId, String>,
+    held: BTreeSet<DirId>,
+    waiting: BTreeMap<DirId, VecDeque<(Ticket, DiskOp)>>,
+    hold_jobs: bool,
+    waiting_jobs: VecDeque<(JobId, Job)>,
+}
+
+impl Host {
+    /// A broker with these settings (`key=value`) on an empty disk, booted.
+    ///
+    /// # Panics
+    /// When a setting is not valid.
+    pub fn start(settings: &[&str]) -> Self {
+        Self::start_on(MemoryDisk::new(), settings)
+    }
+
+    /// The same on a disk that holds something already.
+    ///
+    /// # Panics
+    /// When a setting is not valid.
+    pub fn start_on(disk: MemoryDisk, settings: &[&str]) -> Self {
+        let mut host = Self::new(disk, settings);
+        host.boot();
+        host
+    }
+
+    /// A host whose broker is not booted yet.
+    ///
+    /// # Panics
+    /// When a setting is not valid.
+    pub fn new(disk: MemoryDisk, settings: &[&str]) -> Self {
+        let settings = settings.iter().map(|line| {
+            let (key, value) = line.split_once('=').unwrap_or((line, ""));
+            Setting {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                place: "host".to_owned(),
+            }
+        });
+        let loaded = match BrokerConfig::from_settings(settings.collect()) {
+            Ok(loaded) => loaded,
+            Err(error) => panic!("{error}"),
+        };
+        let config = Arc::new(loaded.config);
+        let dirs = config.log_dirs.iter().map(|path| BootDir {
+            path: path.clone(),
+            state: Ok(()),
+        });
+        Self {
+            now: EPOCH_MS,
+            disk,
+            trace: Trace::off(),
+            said: Vec::new(),
+            operations: None,
+            stopped: None,
+            ready: false,
+            boot: Boot {
+                advertised: vec![Endpoint {
+                    name: "PLAINTEXT".to_owned(),
+                    host: "localhost".to_owned(),
+                    port: 9092,
+                }],
+                dirs: dirs.collect(),
+                config,
+                seed: 1,
+            },
+            broker: None,
+            admission: Arc::default(),
+            workspace: Workspace::default(),
+            next_conn: 0,
+            next_request: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            closed: BTreeMap::new(),
+            held: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            hold_jobs: false,
+            waiting_jobs: VecDeque::new(),
+        }
+    }
+
+    /// Listens to the facts from now on.
+    pub fn listen(&mut self, node: NodeId) {
+        self.trace = Trace::recording(node);
+    }
+
+    /// The facts since the last call.
+    pub fn facts(&mut self) -> Vec<Event> {
+        self.trace.take()
+    }
+
+    /// Boots a broker on the disk as it is. Each life has its own seed.
+    pub fn boot(&mut self) {
+        self.boot.seed += 1;
+        self.stopped = None;
+        self.ready = false;
+        let broker = Broker::boot(self.now, self.boot.clone(), &mut self.trace);
+        self.broker = Some(broker);
+        self.settle();
+    }
+
+    /// What a directory was like when the host tried to open it: for the next boot.
+    pub fn set_boot_state(&mut self, dir: DirId, state: Result<(), DiskError>) {
+        if let Some(dir) = self.boot.dirs.get_mut(usize::from(dir)) {
+            dir.state = state;
+        }
+    }
+
+    /// kill -9: what was written stays, whoever waits gets nothing.
+    pub fn crash(&mut self) {
+        self.forget();
+        self.disk.crash();
+    }
+
+    /// The power goes: what was not synced is gone.
+    pub fn lose_power(&mut self) {
+        self.forget();
+        self.disk.power_loss();
+    }
+
+    fn forget(&mut self) {
+        self.broker = None;
+        self.waiting.clear();
+        self.waiting_jobs.clear();
+        self.held.clear();
+        self.asked.clear();
+        self.answers.clear();
+        self.closed.clear();
+        self.next_request.clear();
+    }
+
+    /// Stops the broker in order, and closes its files.
+    pub fn shut_down(&mut self) {
+        self.handle(Input::Shutdown);
+        self.forget();
+        self.disk.crash();
+    }
+
+    /// A new connection.
+    pub fn connect(&mut self) -> ConnId {
+        self.next_conn += 1;
+        self.next_conn
+    }
+
+    /// The client leaves.
+    pub fn disconnect(&mut self, conn: ConnId) {
+        self.handle(Input::Disconnected { conn });
+    }
+
+    /// Sends a request; its answer may come at once or later.
+    ///
+    /// # Panics
+    /// When the request cannot be encoded in that version.
+    pub fn send(&mut self, conn: ConnId, version: i16, body: &RequestBody) -> RequestId {
+        let request = self.next_request.get(&conn).copied().unwrap_or(0);
+        let header = RequestHeader {
+            api: body.api(),
+            version,
+            correlation_id: request as i32,
+            client_id: Some("host".into()),
+        };
+        let frame = match encode_request(&header, body) {
+            Ok(frame) => frame.slice(4..),
+            Err(error) => panic!("{error}"),
+        };
+        self.asked.insert((conn, request), Asked { header });
+        self.send_frame(conn, &frame);
+        request
+    }
+
+    /// Sends the bytes of a frame, without its length.
+    pub fn send_frame(&mut self, conn: ConnId, frame: &Bytes) -> RequestId {
+        let next = self.next_request.entry(conn).or_insert(0);
+        let request = *next;
+        *next += 1;
+        match admit(frame, &self.admission, self.now, &mut self.workspace) {
+            Ok(admitted) => self.handle(Input::Request {
+                conn,
+                request,
+                listener: 0,
+                body: Box::new(admitted),
+            }),
+            Err(error) => {
+                self.closed.insert(conn, error.to_string());
+            }
+        }
+        request
+    }
+
+    /// The answer to a request, if it is there: taken away and decoded.
+    ///
+    /// # Panics
+    /// When the broker's answer cannot be read.
+    pub fn answer(&mut self, conn: ConnId, request: RequestId) -> Option<ResponseBody> {
+        let Answer::Frame(frame) = self.raw_answer(conn, request)? else {
+            return None;
+        };
+        let asked = self.asked.remove(&(conn, request))?;
+        match decode_response(asked.header.api, asked.header.version, frame) {
+            Ok(response) => Some(response.body),
+            Err(error) => panic!("{:?}: {error}", asked.header),
+        }
+    }
+
+    /// The bytes of an answer, if it is there: taken away.
+    pub fn raw_answer(&mut self, conn: ConnId, request: RequestId) -> Option<Answer> {
+        self.answers.remove(&(conn, request))
+    }
+
+    /// Sends a request and takes its answer, if that came at once.
+    pub fn ask(&mut self, conn: ConnId, version: i16, body: &RequestBody) -> Option<ResponseBody> {
+        let request = self.send(conn, version, body);
+        self.answer(conn, request)
+    }
+
+    /// Why the broker closed the connection, if it did.
+    pub fn closed(&self, conn: ConnId) -> Option<&str> {
+        self.closed.get(&conn).map(String::as_str)
+    }
+
+    /// Lets time pass. The broker is called at each time-out that it named, not at others.
+    pub fn advance(&mut self, by_ms: Millis) {
+        let until = self.now + by_ms;
+        while let Some(due) = self.poll_timeout().filter(|&due| due <= until) {
+            self.now = self.now.max(due);
+            self.handle(Input::Tick);
+        }
+        self.now = until;
+    }
+
+    /// When the broker wants to be called.
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        self.broker.as_ref()?.poll_timeout()
+    }
+
+    /// Operations of the directory wait from now on.
+    pub fn hold(&mut self, dir: DirId) {
+        self.held.insert(dir);
+    }
+
+    /// Carries out what waited, and everything from now on.
+    pub fn release(&mut self, dir: DirId) {
+        self.held.remove(&dir);
+        for (ticket, op) in self.waiting.remove(&dir).unwrap_or_default() {
+            self.carry_out(dir, ticket, &op);
+        }
+        self.settle();
+    }
+
+    /// Jobs wait from now on, or run again, with those that waited.
+    pub fn hold_jobs(&mut self, hold: bool) {
+        self.hold_jobs = hold;
+        if !hold {
+            for (job, work) in std::mem::take(&mut self.waiting_jobs) {
+                self.run(job, work);
+            }
+            self.settle();
+        }
+    }
+
+    /// Gives the broker one input and lets everything follow that follows at once.
+    pub fn handle(&mut self, input: Input) {
+        self.tell(input);
+        self.settle();
+    }
+
+    fn tell(&mut self, input: Input) {
+        if let Some(broker) = &mut self.broker {
+            broker.handle(self.now, input, &mut self.trace);
+        }
+    }
+
+    fn settle(&mut self) {
+        while let Some(output) = self.next_output() {
+            self.carry(output);
+        }
+    }
+
+    fn next_output(&mut self) -> Option<Output> {
+        let broker = self.broker.as_mut()?;
+        loop {
+            if let Some(output) = broker.poll_output() {
+                return Some(output);
+            }
+            if !broker.work(self.now, STEPS, &mut self.trace) {
+                return broker.poll_output();
+            }
+        }
+    }
+
+    fn carry(&mut self, output: Output) {
+        match output {
+            Output::Respond { conn, request, parts } => {
+                let answer = self.gather(&parts);
+                self.answers.insert((conn, request), answer);
+            }
+            Output::Admission(admission) => self.admission = admission,
+            Output::Ready => self.ready = true,
+            Output::Close { conn, reason } => {
+                self.closed.insert(conn, reason);
+                self.tell(Input::Disconnected { conn });
+            }
+            Output::Disk { dir, ticket, op } => {
+                if self.held.contains(&dir) {
+                    self.waiting.entry(dir).or_default().push_back((ticket, op));
+                } else {
+                    self.carry_out(dir, ticket, &op);
+                }
+            }
+            Output::Job { job, work } if self.hold_jobs => self.waiting_jobs.push_back((job, work)),
+            Output::Job { job, work } => self.run(job, work),
+            Output::Say { level, text } => self.said.push((level, text)),
+            Output::Stopped { failed } => self.stopped = Some(failed),
+        }
+    }
+
+    fn carry_out(&mut self, dir: DirId, ticket: Ticket, op: &DiskOp) {
+        if let Some(operations) = &mut self.operations {
+            operations.push((dir, op.clone()));
+        }
+        match self.disk.apply(dir, op) {
+            Ok(()) => self.tell(Input::DiskDone { dir, upto: ticket }),
+            Err(error) => self.tell(Input::DiskFailed { dir, ticket, error }),
+        }
+    }
+
+    fn run(&mut self, job: JobId, work: Job) {
+        let result = run_job(work, &self.disk);
+        self.tell(Input::JobDone { job, result });
+    }
+
+    /// Puts an answer together as a socket would: bytes, and ranges of files.
+    fn gather(&self, parts: &Parts) -> Answer {
+        if parts.is_empty() {
+            return Answer::Nothing;
+        }
+        let mut frame = BytesMut::new();
+        for part in parts {
+            match part {
+                Part::Bytes(bytes) => frame.extend_from_slice(bytes),
+                Part::File { file, pos, len } => match self.disk.read_open(*file, *pos, *len as usize) {
+                    Ok(bytes) => frame.extend_from_slice(&bytes),
+                    Err(error) => panic!("a part of an answer cannot be read: {error}"),
+                },
+            }
+        }
+        let frame = frame.freeze();
+        let length = frame
+            .first_chunk()
+            .map_or(0, |prefix| u32::from_be_bytes(*prefix));
+        assert_eq!(
+            length as usize + 4,
+            frame.len(),
+            "the length of an answer is what it says"
+        );
+        Answer::Frame(frame.slice(4..))
+    }
+}

@@ -1,0 +1,8 @@
+//! Running the core without a machine: in memory, under a clock that somebody turns.
+//!
+//! The top layer: it hosts a [`Broker`](crate::broker::Broker) as the native program does, with the
+//! same inputs and outputs, so that what a test or the lab sees is what would happen.
+
+pub mod host;
+
+pub use host::{Answer, Host};

@@ -10,7 +10,7 @@ use super::producer_state::ProducerStateManager;
 use super::recovery::{Recovered, Repair};
 use super::roll::{draw_jitter, new_active, open_file};
 use super::segment::{Active, IndexFiles, Segment};
-use super::{Log, LogConfig, Written};
+use super::{Log, LogConfig, UnsyncedNames, Written};
 use crate::cx::Cx;
 use crate::disk::{DirId, DiskOp, RelPath, Ticket};
 use crate::trace::Fact;
@@ -59,7 +59,7 @@ impl Log {
             syncing: VecDeque::new(),
             sync_asked: 0,
             dirty_since_ms: None,
-            names_unsynced: true,
+            names_unsynced: UnsyncedNames::ALL,
             doomed: VecDeque::new(),
         }
     }
@@ -141,7 +141,7 @@ impl Log {
             syncing: VecDeque::new(),
             sync_asked: recovered.recovery_point,
             dirty_since_ms: (recovered.recovery_point < recovered.log_end).then_some(cx.now),
-            names_unsynced: true,
+            names_unsynced: UnsyncedNames::ALL,
             doomed: VecDeque::new(),
         };
         if recovered.epochs_changed {

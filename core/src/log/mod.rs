@@ -55,6 +55,11 @@ pub mod leader_epoch_cache;
 pub mod producer_state;
 pub mod transaction_index;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -104,8 +109,7 @@ pub struct Log {
     sync_asked: Offset,
     /// When the oldest record that no sync was asked for was appended.
     dirty_since_ms: Option<Millis>,
-    /// The names of this log's files are not yet forced to the medium.
-    names_unsynced: bool,
+    names_unsynced: UnsyncedNames,
     /// Files renamed to `.deleted`, and when they are to be unlinked; soonest first.
     doomed: VecDeque<Doomed>,
 }
@@ -116,6 +120,23 @@ struct Written {
     end: Offset,
     segment: Offset,
     bytes: u64,
+}
+
+/// Names that a loss of power would take, and all that lies behind them: the next sync forces them to
+/// the medium too, or the recovery point would promise too much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct UnsyncedNames {
+    /// Those of the log's files, in the partition's directory.
+    files: bool,
+    /// That of the partition's directory, in the log directory.
+    directory: bool,
+}
+
+impl UnsyncedNames {
+    const ALL: Self = Self {
+        files: true,
+        directory: true,
+    };
 }
 
 impl Log {

@@ -116,7 +116,8 @@ impl Log {
     pub(super) fn doom_segment(&mut self, cx: &mut Cx<'_>, segment: &Segment, reason: DeleteReason) {
         let unlink_at_ms = cx.now.saturating_add(self.config.file_delete_delay_ms);
         let aborted = segment.aborted.as_ref().map(|_| FileKind::TransactionIndex);
-        let snapshot = self.producers.remove_snapshot(segment.base);
+        // After a truncation the producer state itself says which snapshots are of use.
+        let snapshot = reason != DeleteReason::Truncation && self.producers.remove_snapshot(segment.base);
         let kinds = [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex]
             .into_iter()
             .chain(aborted)

@@ -67,11 +67,11 @@ impl Log {
     fn roll_to(&mut self, cx: &mut Cx<'_>, base: Offset, reason: RollReason) {
         let closed = self.active.indexer.base;
         self.close_active(cx);
-        self.sync(cx);
         self.close_index_files(cx, true);
+        self.sync(cx);
         Arc::make_mut(&mut self.closed).push(self.active.to_closed());
         self.active = new_active(cx, self.dir, &self.path, base, &self.config);
-        self.names_unsynced = true;
+        self.names_unsynced.files = true;
         self.producers.advance_to(base);
         self.write_snapshot(cx);
         cx.emit(|| Fact::SegmentRolled {
@@ -168,7 +168,7 @@ impl Log {
     /// Forces everything appended so far to the medium; the recovery point follows when it is done.
     /// `None`: there was nothing to force.
     pub fn flush(&mut self, cx: &mut Cx<'_>) -> Option<Ticket> {
-        if self.sync_asked >= self.assigned_end && !self.names_unsynced {
+        if self.sync_asked >= self.assigned_end && !self.names_unsynced.files {
             return None;
         }
         Some(self.sync(cx))
@@ -178,11 +178,11 @@ impl Log {
     fn sync(&mut self, cx: &mut Cx<'_>) -> Ticket {
         let file = self.active.file;
         let mut ticket = cx.disk.push(self.dir, DiskOp::Sync { file });
-        if std::mem::take(&mut self.names_unsynced) {
-            // The partition's own directory must be found again, and the files in it.
-            for path in [Arc::from(""), self.path.clone()] {
-                ticket = cx.disk.push(self.dir, DiskOp::SyncDirectory { path });
-            }
+        let unsynced = std::mem::take(&mut self.names_unsynced);
+        let file_names = unsynced.files.then(|| self.path.clone());
+        let directory_name = unsynced.directory.then(|| Arc::from(""));
+        for path in file_names.into_iter().chain(directory_name) {
+            ticket = cx.disk.push(self.dir, DiskOp::SyncDirectory { path });
         }
         self.note_sync(ticket, self.assigned_end);
         ticket

@@ -233,7 +233,10 @@ impl Log {
             self.doom_segment(cx, &segment, DeleteReason::Truncation);
         }
         self.active = new_active(cx, self.dir, &self.path, at, &self.config);
-        self.names_unsynced = true;
+        self.names_unsynced.files = true;
+        if self.epochs.clear() {
+            self.write_epochs(cx);
+        }
         let stale = self.producers.truncate_fully_and_start_at(at);
         self.unlink_snapshots(cx, stale);
         self.unwritten.clear();

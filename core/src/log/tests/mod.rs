@@ -1,0 +1,9 @@
+//! What a log does, seen from outside, on the in-memory disk.
+
+mod behaviour;
+mod fixtures;
+#[cfg(not(target_arch = "wasm32"))]
+mod model;
+mod power;
+mod recovery;
+mod truncation;

@@ -28,6 +28,7 @@
 //! - no call does work that grows with the number of partitions, but for what `work` cuts into steps
 //! - a panic in here ends the process: half-applied state is worse than recovery
 
+pub mod admin;
 mod admit;
 mod api_versions;
 mod boot;

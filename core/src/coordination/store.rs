@@ -79,16 +79,6 @@ impl Coordination {
         Ok((results, self.sync(cx)))
     }
 
-    /// Several multis, each whole or not at all, behind one sync. The ticket covers those that happened.
-    pub fn submit_all(
-        &mut self,
-        cx: &mut Cx,
-        multis: &[Multi],
-    ) -> (Vec<Result<Vec<OpResult>, MultiError>>, Ticket) {
-        let results = multis.iter().map(|multi| self.append(cx, multi)).collect();
-        (results, self.sync(cx))
-    }
-
     /// The host carried out every operation of the directory up to this ticket.
     pub fn disk_done(&mut self, upto: Ticket) {
         self.durable = self.durable.max(upto);
@@ -99,7 +89,8 @@ impl Coordination {
         ticket <= self.durable
     }
 
-    fn append(&mut self, cx: &mut Cx, multi: &Multi) -> Result<Vec<OpResult>, MultiError> {
+    /// One of several multis behind one sync: nothing is acknowledged before [`Coordination::sync`].
+    pub fn append(&mut self, cx: &mut Cx, multi: &Multi) -> Result<Vec<OpResult>, MultiError> {
         let results = self.tree.apply(multi)?;
         let bytes = record::encode(self.tree.zxid(), multi);
         let at = self.log_bytes;
@@ -119,7 +110,8 @@ impl Coordination {
         Ok(results)
     }
 
-    fn sync(&mut self, cx: &mut Cx) -> Ticket {
+    /// Makes everything appended so far durable, when the ticket is done.
+    pub fn sync(&mut self, cx: &mut Cx) -> Ticket {
         let ticket = cx.disk.push(self.dir, DiskOp::Sync { file: self.log });
         if self.log_bytes >= self.snapshot_after_bytes.max(self.snapshot_bytes) {
             self.write_snapshot(cx);
@@ -288,7 +280,8 @@ mod tests {
     #[test]
     fn several_multis_share_one_sync_and_a_refused_one_writes_nothing() {
         let ((results, ticket, durable), ops) = run(&Files::default(), |store, cx| {
-            let (results, ticket) = store.submit_all(cx, &[multi(0), multi(0), multi(1)]);
+            let results = [multi(0), multi(0), multi(1)].map(|multi| store.append(cx, &multi));
+            let ticket = store.sync(cx);
             store.disk_done(ticket - 1);
             let before = store.is_durable(ticket);
             store.disk_done(ticket);

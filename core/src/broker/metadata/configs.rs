@@ -1,6 +1,6 @@
 //! Writing altered settings back to the tree.
 
-use super::image::{MetadataImage, TopicImage};
+use super::image::TopicImage;
 use super::nodes::{self, EntityConfig};
 use crate::config::Settings;
 use crate::coordination::Multi;
@@ -12,12 +12,9 @@ pub fn set_topic(topic: &TopicImage, settings: Settings) -> Multi {
 }
 
 /// The settings of one broker, or of all (`None`), become these, if nobody changed them meanwhile.
-pub fn set_broker(image: &MetadataImage, broker: Option<BrokerId>, settings: Settings) -> Multi {
-    set(
-        nodes::broker_config(broker),
-        image.broker_config_version(broker),
-        settings,
-    )
+/// `version` is their node's, from [`MetadataImage::broker_config_version`](super::MetadataImage).
+pub fn set_broker_at(broker: Option<BrokerId>, version: Option<i32>, settings: Settings) -> Multi {
+    set(nodes::broker_config(broker), version, settings)
 }
 
 fn set(path: String, version: Option<i32>, settings: Settings) -> Multi {

@@ -73,20 +73,20 @@ impl Metadata {
 
     /// Does a decided change and takes up its image. Answer for it when the ticket is done.
     pub fn submit(&mut self, cx: &mut Cx, multi: &Multi) -> Result<Ticket, MultiError> {
-        let (_, ticket) = self.coordination.submit(cx, multi)?;
-        self.follow(multi);
-        Ok(ticket)
+        self.append(cx, multi)?;
+        Ok(self.sync(cx))
     }
 
-    /// Several decided changes, each whole or not at all, behind one sync. A later one must not have
-    /// been decided from an image that an earlier one changes.
-    pub fn submit_all(&mut self, cx: &mut Cx, multis: &[Multi]) -> (Vec<Result<(), MultiError>>, Ticket) {
-        let (results, ticket) = self.coordination.submit_all(cx, multis);
-        let results: Vec<_> = results.into_iter().map(|result| result.map(drop)).collect();
-        for (multi, _) in multis.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
-            self.follow(multi);
-        }
-        (results, ticket)
+    /// One of several changes that share a sync: nothing is acknowledged before [`Metadata::sync`].
+    pub fn append(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(), MultiError> {
+        self.coordination.append(cx, multi)?;
+        Arc::make_mut(&mut self.image).apply(self.coordination.tree(), multi);
+        Ok(())
+    }
+
+    /// Makes everything appended so far durable, when the ticket is done.
+    pub fn sync(&mut self, cx: &mut Cx) -> Ticket {
+        self.coordination.sync(cx)
     }
 
     /// The host carried out every operation of the directory up to this ticket.
@@ -113,10 +113,6 @@ impl Metadata {
             self.producer_ids = block.under(ticket);
         }
         Ok(self.producer_ids.take())
-    }
-
-    fn follow(&mut self, multi: &Multi) {
-        Arc::make_mut(&mut self.image).apply(self.coordination.tree(), multi);
     }
 }
 

@@ -343,7 +343,8 @@ fn altered_settings_come_back_after_a_kill() {
     let settings =
         |value: &str| crate::config::Settings::from([("log.retention.ms".to_owned(), value.to_owned())]);
     for (broker, value) in [(None, "1"), (Some(1), "2"), (None, "3")] {
-        let multi = configs::set_broker(world.image(), broker, settings(value));
+        let version = world.image().broker_config_version(broker);
+        let multi = configs::set_broker_at(broker, version, settings(value));
         world.with(|metadata, cx| metadata.submit(cx, &multi)).unwrap();
     }
     let found = world.image().topic("a").unwrap().clone();

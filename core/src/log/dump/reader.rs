@@ -3,9 +3,12 @@
 
 use crate::disk::{DirId, ReadAt};
 use crate::record::batch::{Batch, InvalidBatch, check_size};
-use crate::record::header::BYTES_TO_MAGIC;
+use crate::record::header::{BYTES_TO_MAGIC, LOG_OVERHEAD_BYTES};
 
 use super::{DumpError, corrupt, disk_error};
+
+/// The least length of any format; below it Kafka calls the file corrupt.
+const SMALLEST_LENGTH: i32 = 14;
 
 pub(super) struct LogReader<'a> {
     disk: &'a dyn ReadAt,
@@ -54,9 +57,19 @@ impl<'a> LogReader<'a> {
             return Ok(None);
         }
         let front = self.read(BYTES_TO_MAGIC)?;
+        // Whatever its format is said to be, what is cut short ends the walk.
+        let &[_, _, _, _, _, _, _, _, a, b, c, d, ..] = &front[..] else {
+            return Ok(None);
+        };
+        let length = i32::from_be_bytes([a, b, c, d]);
+        if length < SMALLEST_LENGTH {
+            return Err(self.corrupt(&InvalidBatch::TooSmall { length }));
+        }
+        if length as u64 + LOG_OVERHEAD_BYTES as u64 > left {
+            return Ok(None);
+        }
         let size = match check_size(&front, left) {
             Ok(size) => size,
-            Err(InvalidBatch::Truncated { .. }) => return Ok(None),
             Err(why) => return Err(self.corrupt(&why)),
         };
         let bytes = self.read(size as usize)?;

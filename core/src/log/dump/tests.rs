@@ -208,6 +208,26 @@ fn a_tail_that_is_no_batch_is_counted() {
 }
 
 #[test]
+fn zeroes_at_the_end_are_a_tail_or_corrupt_as_kafka_has_it() {
+    let tail = |tail: &[u8]| {
+        Shelf::fixture("fx-records-0")
+            .change(FIRST, |bytes| bytes.extend_from_slice(tail))
+            .dump(FIRST, &DumpOptions::default())
+    };
+    // Too short for a header with its format; then one that claims more than there is.
+    for bytes in [
+        &[0; 17][..],
+        &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
+    ] {
+        let (lines, ended) = tail(bytes);
+        assert_eq!(ended, Ok(()));
+        let expected = format!("Found {} invalid bytes at the end of {FIRST}", bytes.len());
+        assert_eq!(lines.last(), Some(&expected));
+    }
+    assert!(matches!(tail(&[0; 18]).1, Err(DumpError::Corrupt { .. })));
+}
+
+#[test]
 fn a_part_of_a_log_has_no_invalid_tail() {
     let options = DumpOptions {
         max_bytes: 1000,

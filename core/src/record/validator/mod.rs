@@ -6,7 +6,12 @@
 //! body unpacked into a buffer that is used again. A batch that passes goes on as the slice of the
 //! frame that it came in. It is made anew only where Kafka does so: its header when the broker sets
 //! the time, or the producer named a wrong max timestamp; the whole when the topic wants another
-//! codec or the records' offsets have gaps.
+//! codec or the records' offsets have gaps (Kafka 4.4 stores such offsets as they are when the batch
+//! is not compressed, and fails with UNKNOWN_SERVER_ERROR when it is).
+//!
+//! Two more codes differ on purpose: a codec number that does not exist is
+//! UNSUPPORTED_COMPRESSION_TYPE and a body that cannot be unpacked INVALID_RECORD, where Kafka 4.4
+//! lets an exception through and answers UNKNOWN_SERVER_ERROR.
 //!
 //! A batch that a leader already took is not judged again by its followers: they check size, format
 //! and checksum ([`check_replicated`]).

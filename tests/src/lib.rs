@@ -2,4 +2,5 @@
 //! bytes ([`wire`]).
 
 pub mod broker;
+pub mod kafka;
 pub mod wire;

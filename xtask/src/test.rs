@@ -308,11 +308,11 @@ fn real_clients(options: &Options) -> Result<Done, String> {
             clients::prepare(name)?;
         }
     }
-    tests(
-        "clients",
-        &["--package", "highwater-tests", "--test", "clients"],
-        options,
-    )
+    let mut arguments = vec!["--package", "highwater-tests", "--test", "clients"];
+    if !skips(options, "java") {
+        arguments.extend(["--test", "kafka_reads_our_files"]);
+    }
+    tests("clients", &arguments, options)
 }
 
 fn browser(options: &Options) -> Result<Done, String> {

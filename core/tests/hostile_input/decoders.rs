@@ -1,22 +1,18 @@
 //! The list of every decoder, each with samples of what it is for.
 
 mod logs;
+mod nodes;
 mod records;
 
 use std::path::Path;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use highwater_core::coordination::{Coordination, Multi, recover};
-use highwater_core::cx::Cx;
-use highwater_core::disk::{DiskOp, DiskQueue};
 use highwater_core::log::checkpoint;
 use highwater_core::log::transaction_index::TransactionIndex;
 use highwater_core::protocol::api::SERVED;
 use highwater_core::protocol::header::decode_response_header;
 use highwater_core::protocol::{ApiKey, decode_request, decode_response, frame};
-use highwater_core::trace::{EventId, Trace};
-use highwater_core::types::Rng;
 
 pub struct Decoder {
     pub name: String,
@@ -33,10 +29,16 @@ pub struct Decoder {
 pub fn decoders() -> &'static [Decoder] {
     static DECODERS: OnceLock<Vec<Decoder>> = OnceLock::new();
     DECODERS.get_or_init(|| {
-        [wire(), disk(), records::decoders(), logs::decoders()]
-            .into_iter()
-            .flatten()
-            .collect()
+        [
+            wire(),
+            disk(),
+            records::decoders(),
+            logs::decoders(),
+            nodes::decoders(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     })
 }
 
@@ -191,36 +193,8 @@ fn disk() -> Vec<Decoder> {
         file("clean shutdown mark", &[], |bytes| {
             drop(CleanShutdown::read(bytes));
         }),
-        file("coordination snapshot", &[], |bytes| drop(recover(bytes, &[]))),
-        file("coordination log", &[], |bytes| drop(recover(&[], bytes))),
     ];
-    let [.., mark, _, log] = all.as_mut_slice() else {
-        panic!("the list above")
-    };
+    let mark = all.last_mut().expect("the list above");
     mark.samples.push(CleanShutdown { broker_epoch: 7 }.write());
-    log.samples.push(coordination_log());
     all
-}
-
-/// A coordination log of two changes, as the core writes it.
-fn coordination_log() -> Bytes {
-    let (mut rng, mut disk, mut trace) = (Rng::new(1), DiskQueue::default(), Trace::off());
-    let mut cx = Cx {
-        now: 0,
-        rng: &mut rng,
-        disk: &mut disk,
-        trace: &mut trace,
-        cause: EventId::default(),
-    };
-    let empty = recover(&[], &[]).expect("nothing is sound");
-    let mut tree = Coordination::open(&mut cx, 0, empty);
-    for path in ["/brokers", "/brokers/topics"] {
-        let create = Multi::new().create(path, &b"data"[..]);
-        tree.submit(&mut cx, &create).expect("a new node");
-    }
-    let appended = disk.take().into_iter().filter_map(|(_, _, op)| match op {
-        DiskOp::Append { bufs, .. } => Some(bufs.concat()),
-        _ => None,
-    });
-    appended.collect::<Vec<_>>().concat().into()
 }

@@ -1,11 +1,12 @@
 //! Whole logs of which one file is not what it was: recovered after a clean stop and after a kill,
-//! and looked up by offset and by time.
+//! looked up by offset and by time, and dumped with every decoder of keys and values.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use highwater_core::disk::FileId;
 use highwater_core::disk::memory::MemoryDisk;
+use highwater_core::disk::{FileId, ReadAt};
+use highwater_core::log::dump::{self, Dump, DumpOptions, Problems};
 use highwater_core::log::lookup::{Locate, SegmentToRead, StartFrom};
 use highwater_core::log::names::{FileKind, parse};
 use highwater_core::log::producer_state::snapshot;
@@ -13,6 +14,7 @@ use highwater_core::log::time_lookup::LocateTime;
 use highwater_core::log::{Job, Recover, run_job};
 use highwater_core::types::TopicPartition;
 
+use super::records::UNPACKED_BYTES;
 use super::{Decoder, file, fixtures};
 
 /// Two segments, transactions, every kind of file.
@@ -25,35 +27,62 @@ pub fn decoders() -> Vec<Decoder> {
     let snapshot = file("producer snapshot", &[&producers], |bytes| {
         drop(snapshot::read(bytes));
     });
-    let whole = files();
-    let spoiled = whole.clone().into_iter().map(|(name, sample)| {
-        let disk = on_disk(&whole);
-        Decoder {
-            name: format!("log with a spoiled {name}"),
-            samples: vec![sample],
-            head_bytes: 0,
-            is_wire: false,
-            extra_bytes: UNSPOILED_BYTES,
-            decode: Box::new(move |bytes| {
-                let mut disk = disk.clone();
-                let end_bytes = bytes.len() as u64;
-                disk.put_file(0, &format!("{LOG}/{name}"), bytes)
-                    .expect("a file in memory");
-                recover(&disk);
-                if let Some((base, FileKind::Log | FileKind::OffsetIndex | FileKind::TimeIndex, "")) =
-                    parse(&name)
-                {
-                    look_up(&disk, base, name.ends_with(".log").then_some(end_bytes));
-                }
-            }),
-        }
+    let one_spoiled = files(LOG).into_iter().map(|(name, sample)| {
+        spoiled(LOG, name, sample, |disk, name| {
+            recover(disk);
+            if let Some((base, kind, "")) = parse(name)
+                && matches!(kind, FileKind::Log | FileKind::OffsetIndex | FileKind::TimeIndex)
+            {
+                look_up(disk, base);
+            }
+            dump(disk, LOG, name, dump::Decoder::Text);
+        })
     });
-    spoiled.chain([snapshot]).collect()
+    let mut all: Vec<_> = one_spoiled.chain([snapshot]).collect();
+    for (log, decoder) in [
+        ("__consumer_offsets-0", dump::Decoder::Offsets),
+        ("__transaction_state-0", dump::Decoder::TransactionLog),
+    ] {
+        let logs = files(log).into_iter().filter(|(name, _)| name.ends_with(".log"));
+        all.extend(logs.map(|(name, sample)| {
+            spoiled(log, name, sample, move |disk, name| {
+                dump(disk, log, name, decoder);
+            })
+        }));
+    }
+    all
+}
+
+/// Takes bytes for one of the log's files, beside the others as they were.
+fn spoiled(
+    log: &'static str,
+    name: String,
+    sample: Bytes,
+    work: impl Fn(&MemoryDisk, &str) + Send + Sync + 'static,
+) -> Decoder {
+    let mut disk = MemoryDisk::new();
+    for (name, bytes) in files(log) {
+        disk.put_file(0, &format!("{log}/{name}"), bytes)
+            .expect("a file in memory");
+    }
+    Decoder {
+        name: format!("{log} with a spoiled {name}"),
+        samples: vec![sample],
+        head_bytes: 0,
+        is_wire: false,
+        extra_bytes: UNSPOILED_BYTES,
+        decode: Box::new(move |bytes| {
+            let mut disk = disk.clone();
+            disk.put_file(0, &format!("{log}/{name}"), bytes)
+                .expect("a file in memory");
+            work(&disk, &name);
+        }),
+    }
 }
 
 /// Name and content of each of the log's files.
-fn files() -> Vec<(String, Bytes)> {
-    let entries = std::fs::read_dir(fixtures().join(LOG)).expect("list the log");
+fn files(log: &str) -> Vec<(String, Bytes)> {
+    let entries = std::fs::read_dir(fixtures().join(log)).expect("list the log");
     let read = entries.map(|entry| {
         let path = entry.expect("read an entry").path();
         let name = path
@@ -71,13 +100,22 @@ fn files() -> Vec<(String, Bytes)> {
     files
 }
 
-fn on_disk(files: &[(String, Bytes)]) -> MemoryDisk {
-    let mut disk = MemoryDisk::new();
-    for (name, bytes) in files {
-        disk.put_file(0, &format!("{LOG}/{name}"), bytes.clone())
-            .expect("a file in memory");
-    }
-    disk
+fn dump(disk: &MemoryDisk, log: &str, name: &str, decoder: dump::Decoder) {
+    let mut dump = Dump {
+        options: DumpOptions {
+            deep_iteration: true,
+            print_data_log: true,
+            decoder,
+            max_decompressed_bytes: UNPACKED_BYTES,
+            ..DumpOptions::default()
+        },
+        disk,
+        dir: 0,
+        lines: &mut drop,
+        problems: Problems::default(),
+    };
+    let _ = dump.file(&format!("{log}/{name}"), name);
+    dump.finish();
 }
 
 fn recover(disk: &MemoryDisk) {
@@ -97,15 +135,14 @@ fn recover(disk: &MemoryDisk) {
     }
 }
 
-/// Looks up in one segment; `end_bytes` is the length of its `.log` if that is the spoiled file.
-fn look_up(disk: &MemoryDisk, base: i64, end_bytes: Option<u64>) {
+/// Looks up in one segment.
+fn look_up(disk: &MemoryDisk, base: i64) {
     let log = format!("{LOG}/{base:020}.log");
-    let whole = || disk.read_file(0, &log).map_or(0, |bytes| bytes.len() as u64);
     let segment = SegmentToRead {
         dir: 0,
         path: Arc::from(LOG),
         base,
-        end_bytes: end_bytes.unwrap_or_else(whole),
+        end_bytes: disk.len(0, &log).unwrap_or(0),
         start: StartFrom::IndexFile,
     };
     let locate = Locate {

@@ -9,7 +9,7 @@ use highwater_core::record::{Codec, Compression};
 use super::{Decoder, fixtures};
 
 /// What a body may unpack to here.
-const UNPACKED_BYTES: usize = 64 << 10;
+pub const UNPACKED_BYTES: usize = 64 << 10;
 /// A body as unpacked, in a vector that doubles as it grows, and the codecs' own windows and blocks.
 const CODEC_BYTES: usize = 4 * UNPACKED_BYTES + (10 << 20);
 /// Where a batch has its checksum, and from where it is taken.

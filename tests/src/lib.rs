@@ -1,6 +1,7 @@
-//! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]), a client that sends any
-//! bytes ([`wire`]).
+//! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]), a browser ([`browser`]),
+//! Kafka's own tools ([`kafka`]), a client that sends any bytes ([`wire`]).
 
 pub mod broker;
+pub mod browser;
 pub mod kafka;
 pub mod wire;

@@ -2,7 +2,7 @@
 //!
 //! Their programs are in `tests/clients/`; `tests/tests/clients.rs` runs them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::job;
 use crate::root;
@@ -39,15 +39,18 @@ fn watched(mut command: std::process::Command, name: &str) -> Result<(), String>
     Err(format!("`{text}` failed:\n{}", outcome.output.trim_end()))
 }
 
-/// A virtual environment with the pinned packages, made anew when the pins change.
 fn python() -> Result<(), String> {
-    let (venv, stamp) = (built("python"), built("python").join("requirements.txt"));
-    let pins = sources("python").join("requirements.txt");
-    let wanted = std::fs::read(&pins).map_err(|e| format!("{}: {e}", pins.display()))?;
+    environment(&built("python"), &sources("python").join("requirements.txt"))
+}
+
+/// A virtual environment with the pinned packages, made anew when the pins change.
+fn environment(venv: &Path, pins: &Path) -> Result<(), String> {
+    let stamp = venv.join("requirements.txt");
+    let wanted = std::fs::read(pins).map_err(|e| format!("{}: {e}", pins.display()))?;
     if std::fs::read(&stamp).is_ok_and(|had| had == wanted) {
         return Ok(());
     }
-    let venv = venv.to_string_lossy();
+    let (venv, pins) = (venv.to_string_lossy(), pins.to_string_lossy());
     watched(
         job::command("python3", &["-m", "venv", "--clear", &venv]),
         "python",
@@ -59,7 +62,7 @@ fn python() -> Result<(), String> {
         "--quiet",
         "--disable-pip-version-check",
         "-r",
-        "requirements.txt",
+        &pins,
     ];
     watched(job::command(&format!("{venv}/bin/python"), &pip), "python")?;
     std::fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))
@@ -83,8 +86,42 @@ fn java() -> Result<(), String> {
     std::fs::write(&stamp, "").map_err(|e| format!("{}: {e}", stamp.display()))
 }
 
+/// Go as the system has it, or, where that is missing or too old, from PyPI into an environment of
+/// its own (Debian 12 has 1.19, and franz-go asks for 1.24).
 fn go() -> Result<(), String> {
     let out = built("go").join("probe");
     let out = out.to_string_lossy();
-    watched(job::command("go", &["build", "-o", &out, "."]), "go")
+    let go = match system_go() {
+        Some((1, minor)) if minor >= 24 => "go".to_owned(),
+        _ => {
+            let venv = built("go-toolchain");
+            environment(&venv, &sources("go").join("requirements.txt"))?;
+            venv.join("bin/go").to_string_lossy().into_owned()
+        }
+    };
+    watched(job::command(&go, &["build", "-o", &out, "."]), "go")
+}
+
+/// Version of the system's Go: `go version go1.24.4 linux/amd64`.
+fn system_go() -> Option<(u32, u32)> {
+    let output = std::process::Command::new("go").arg("version").output().ok()?;
+    version_of_go(&String::from_utf8_lossy(&output.stdout))
+}
+
+fn version_of_go(said: &str) -> Option<(u32, u32)> {
+    let version = said.strip_prefix("go version go")?.split_whitespace().next()?;
+    let mut numbers = version.split(['.', 'r', 'b']).map_while(|part| part.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_go_is_read() {
+        assert_eq!(version_of_go("go version go1.24.4 linux/amd64"), Some((1, 24)));
+        assert_eq!(version_of_go("go version go1.27rc1 linux/amd64"), Some((1, 27)));
+        assert_eq!(version_of_go("gccgo"), None);
+    }
 }

@@ -9,8 +9,8 @@ pub struct Need {
     pub name: &'static str,
     /// The step of `cargo xtask test` that uses it.
     pub step: &'static str,
-    /// The client that is left out with `--skip CLIENT`, if it serves only that one.
-    pub client: Option<&'static str>,
+    /// The clients that use it; it is not needed when all are left out with `--skip CLIENT`.
+    pub clients: &'static [&'static str],
     /// A command that succeeds when the program is there.
     check: &'static [&'static str],
     /// Debian's packages that bring it.
@@ -21,49 +21,42 @@ pub const NEEDS: &[Need] = &[
     Need {
         name: "kcat",
         step: "clients",
-        client: Some("kcat"),
+        clients: &["kcat"],
         check: &["kcat", "-V"],
         packages: &["kcat"],
     },
     Need {
         name: "Python with venv",
         step: "clients",
-        client: Some("python"),
+        clients: &["python", "go"],
         check: &["python3", "-c", "import venv, ensurepip"],
         packages: &["python3", "python3-venv"],
     },
     Need {
         name: "a JDK",
         step: "clients",
-        client: Some("java"),
+        clients: &["java"],
         check: &["javac", "-version"],
         packages: &["default-jdk-headless"],
     },
     Need {
         name: "Maven",
         step: "clients",
-        client: Some("java"),
+        clients: &["java"],
         check: &["mvn", "--version"],
         packages: &["maven"],
     },
     Need {
-        name: "Go",
-        step: "clients",
-        client: Some("go"),
-        check: &["go", "version"],
-        packages: &["golang-go"],
-    },
-    Need {
         name: "Chromium",
         step: "browser",
-        client: None,
+        clients: &[],
         check: &["chromium", "--version"],
         packages: &["chromium"],
     },
     Need {
         name: "ChromeDriver",
         step: "browser",
-        client: None,
+        clients: &[],
         check: &["chromedriver", "--version"],
         packages: &["chromium-driver"],
     },
@@ -110,12 +103,14 @@ fn named(needs: &[&Need]) -> String {
 }
 
 fn skips(needs: &[&Need]) -> String {
-    let mut names: Vec<String> = needs
-        .iter()
-        .map(|need| format!("--skip {}", need.client.unwrap_or(need.step)))
-        .collect();
+    let names = |need: &Need| match need.clients {
+        [] => vec![need.step],
+        clients => clients.to_vec(),
+    };
+    let mut names: Vec<&str> = needs.iter().flat_map(|need| names(need)).collect();
     names.dedup();
-    names.join(" ")
+    let skips: Vec<String> = names.iter().map(|name| format!("--skip {name}")).collect();
+    skips.join(" ")
 }
 
 fn install_command(needs: &[&Need]) -> String {
@@ -171,7 +166,7 @@ mod tests {
     const ABSENT: Need = Need {
         name: "a program nobody has",
         step: "clients",
-        client: Some("java"),
+        clients: &["java"],
         check: &["highwater-no-such-program"],
         packages: &["one", "two"],
     };

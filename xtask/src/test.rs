@@ -106,7 +106,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     let wanted: Vec<&Need> = NEEDS
         .iter()
         .filter(|need| steps.iter().any(|step| step.name == need.step))
-        .filter(|need| need.client.is_none_or(|client| !skips(options, client)))
+        .filter(|need| is_wanted(need, options))
         .collect();
     needs::meet(&wanted, options.install)?;
     needs::wasm_target()?;
@@ -120,6 +120,10 @@ pub fn run(options: &Options) -> Result<(), String> {
     } else {
         Ok(())
     }
+}
+
+fn is_wanted(need: &Need, options: &Options) -> bool {
+    need.clients.is_empty() || need.clients.iter().any(|client| !skips(options, client))
 }
 
 fn skips(options: &Options, name: &str) -> bool {

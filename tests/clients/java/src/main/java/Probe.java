@@ -1,0 +1,208 @@
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.RecordsToDelete;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeader;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** Apache Kafka's Java clients, with their defaults: idempotent, acks=all. See ../../../../README.md. */
+public final class Probe implements AutoCloseable {
+    private static final List<String> CODECS = List.of("none", "gzip", "snappy", "lz4", "zstd");
+    private static final int PER_CODEC = 4;
+    private static final int COUNT = PER_CODEC * CODECS.size();
+    private static final long DELETE_BEFORE = 4;
+    private static final long BASE_MS = System.currentTimeMillis() / 1000 * 1000 - 60_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private interface Check {
+        void run() throws Exception;
+    }
+
+    private final String bootstrap;
+    private final String topic;
+    private final TopicPartition partition;
+    private final Admin admin;
+
+    private Probe(String bootstrap, String topic) {
+        this.bootstrap = bootstrap;
+        this.topic = topic;
+        this.partition = new TopicPartition(topic, 0);
+        this.admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
+    }
+
+    public static void main(String[] arguments) {
+        if (arguments.length != 2) {
+            System.err.println("usage: Probe HOST:PORT TOPIC");
+            System.exit(2);
+        }
+        try (Probe probe = new Probe(arguments[0], arguments[1])) {
+            report("create-topic", () -> probe.make(probe.topic));
+            for (String codec : CODECS) {
+                report("produce-" + codec, () -> probe.produce(codec));
+            }
+            report("consume", probe::consume);
+            report("list-offsets", probe::listOffsets);
+            report("offsets-by-time", probe::offsetsByTime);
+            report("delete-records", probe::deleteRecords);
+            report("delete-topic", probe::deleteTopic);
+        }
+    }
+
+    private static void report(String feature, Check check) {
+        try {
+            check.run();
+            System.out.println(feature + "\tok\t");
+        } catch (Exception | AssertionError error) {
+            Throwable cause = error.getCause() == null ? error : error.getCause();
+            System.out.println(feature + "\tfail\t" + cause.toString().replaceAll("[\\t\\n]", " "));
+        }
+    }
+
+    private static void expect(Object got, Object wanted, String what) {
+        if (!wanted.equals(got)) {
+            throw new AssertionError(what + ": " + got + ", not " + wanted);
+        }
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private List<ProducerRecord<byte[], byte[]>> records(String codec) {
+        long first = BASE_MS + 1000L * CODECS.indexOf(codec);
+        List<Header> headers = List.of(
+                new RecordHeader("one", bytes("1")),
+                new RecordHeader("empty", new byte[0]),
+                new RecordHeader("none", (byte[]) null));
+        return List.of(
+                record(first, bytes(codec + "-key"), bytes((codec + "-value ").repeat(50)), headers),
+                record(first + 1, null, bytes(codec + "-no-key"), List.of()),
+                record(first + 2, bytes(codec + "-tombstone"), null, List.of()),
+                record(first + 3, new byte[0], new byte[0], List.of()));
+    }
+
+    private ProducerRecord<byte[], byte[]> record(long time, byte[] key, byte[] value, List<Header> headers) {
+        return new ProducerRecord<>(topic, 0, time, key, value, headers);
+    }
+
+    private void make(String name) throws Exception {
+        admin.createTopics(List.of(new NewTopic(name, 1, (short) 1))).all().get();
+        until(() -> admin.listTopics().names().get().contains(name), name + " is listed");
+    }
+
+    private void produce(String codec) throws Exception {
+        Map<String, Object> properties =
+                Map.of("bootstrap.servers", bootstrap, "compression.type", codec, "linger.ms", 50);
+        var bytes = new ByteArraySerializer();
+        try (var producer = new KafkaProducer<>(properties, bytes, bytes)) {
+            List<Future<RecordMetadata>> sent = new ArrayList<>();
+            for (ProducerRecord<byte[], byte[]> record : records(codec)) {
+                sent.add(producer.send(record));
+            }
+            long offset = (long) PER_CODEC * CODECS.indexOf(codec);
+            for (Future<RecordMetadata> one : sent) {
+                expect(one.get().offset(), offset++, "offset");
+            }
+        }
+    }
+
+    private void consume() {
+        Map<String, Object> properties = Map.of("bootstrap.servers", bootstrap, "auto.offset.reset", "none");
+        var bytes = new ByteArrayDeserializer();
+        List<ConsumerRecord<byte[], byte[]>> got = new ArrayList<>();
+        try (var consumer = new KafkaConsumer<>(properties, bytes, bytes)) {
+            consumer.assign(List.of(partition));
+            consumer.seek(partition, 0);
+            long end = System.nanoTime() + PATIENCE.toNanos();
+            while (got.size() < COUNT && System.nanoTime() < end) {
+                consumer.poll(Duration.ofSeconds(1)).forEach(got::add);
+            }
+        }
+        expect(got.size(), COUNT, "records that came");
+        int offset = 0;
+        for (String codec : CODECS) {
+            for (ProducerRecord<byte[], byte[]> wanted : records(codec)) {
+                ConsumerRecord<byte[], byte[]> record = got.get(offset);
+                expect(record.offset(), (long) offset, "offset");
+                expect(show(record.key()), show(wanted.key()), "key at " + offset);
+                expect(show(record.value()), show(wanted.value()), "value at " + offset);
+                expect(show(record.headers()), show(wanted.headers()), "headers at " + offset);
+                expect(record.timestamp(), wanted.timestamp(), "time at " + offset);
+                offset++;
+            }
+        }
+    }
+
+    private static String show(byte[] bytes) {
+        return bytes == null ? "null" : "'" + new String(bytes, StandardCharsets.UTF_8) + "'";
+    }
+
+    private static String show(Iterable<Header> headers) {
+        List<String> shown = new ArrayList<>();
+        headers.forEach(header -> shown.add(header.key() + "=" + show(header.value())));
+        return shown.toString();
+    }
+
+    private long offset(OffsetSpec spec) throws Exception {
+        return admin.listOffsets(Map.of(partition, spec)).partitionResult(partition).get().offset();
+    }
+
+    private void listOffsets() throws Exception {
+        expect(offset(OffsetSpec.earliest()), 0L, "earliest");
+        expect(offset(OffsetSpec.latest()), (long) COUNT, "latest");
+    }
+
+    private void offsetsByTime() throws Exception {
+        expect(offset(OffsetSpec.forTimestamp(BASE_MS + 1500)), 8L, "first at or after codec 2");
+        expect(offset(OffsetSpec.forTimestamp(BASE_MS + 2001)), 9L, "a time that a record has");
+        expect(offset(OffsetSpec.forTimestamp(BASE_MS + 3_600_000)), -1L, "after the last");
+        expect(offset(OffsetSpec.maxTimestamp()), COUNT - 1L, "of the greatest time");
+    }
+
+    private void deleteRecords() throws Exception {
+        var deleted = admin.deleteRecords(Map.of(partition, RecordsToDelete.beforeOffset(DELETE_BEFORE)));
+        expect(deleted.lowWatermarks().get(partition).get().lowWatermark(), DELETE_BEFORE, "low watermark");
+        expect(offset(OffsetSpec.earliest()), DELETE_BEFORE, "earliest");
+    }
+
+    private void deleteTopic() throws Exception {
+        String gone = topic + "-gone";
+        make(gone);
+        admin.deleteTopics(List.of(gone)).all().get();
+        until(() -> !admin.listTopics().names().get().contains(gone), gone + " is gone");
+    }
+
+    private interface Condition {
+        boolean holds() throws Exception;
+    }
+
+    /** Waits for what the cluster does in its own time, as deleting a topic is. */
+    private static void until(Condition condition, String what) throws Exception {
+        long end = System.nanoTime() + PATIENCE.toNanos();
+        while (!condition.holds()) {
+            if (System.nanoTime() > end) {
+                throw new AssertionError("not within " + PATIENCE.toSeconds() + " s: " + what);
+            }
+            Thread.sleep(50);
+        }
+    }
+
+    @Override
+    public void close() {
+        admin.close();
+    }
+}

@@ -1,0 +1,101 @@
+//! A real browser for a test: chromedriver on a free port, one headless session, both gone at the end.
+//!
+//! `cargo xtask test --install` gets the two programs (Debian's chromium and chromium-driver).
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use fantoccini::{Client, ClientBuilder};
+use serde_json::{Value, json};
+
+/// A running chromedriver.
+pub struct Driver {
+    child: Child,
+    port: u16,
+}
+
+impl Driver {
+    /// Starts it and waits until it says on which port it listens.
+    pub fn start() -> Self {
+        let mut child = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start chromedriver: `cargo xtask test --install` gets it");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let port = lines.find_map(|line| {
+            let (_, port) = line.split_once("started successfully on port ")?;
+            port.trim_end_matches('.').parse().ok()
+        });
+        // What it says later must find a reader, or it blocks.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self {
+            port: port.expect("chromedriver names its port"),
+            child,
+        }
+    }
+
+    /// Opens a headless session whose console and exceptions are kept for [`Session::complaints`].
+    pub async fn open(&self) -> Session {
+        let options = json!({
+            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+        });
+        let mut wanted = serde_json::Map::new();
+        wanted.insert("goog:chromeOptions".into(), options);
+        wanted.insert("goog:loggingPrefs".into(), json!({ "browser": "ALL" }));
+        let client = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new())
+            .capabilities(wanted)
+            .connect(&format!("http://127.0.0.1:{}", self.port))
+            .await
+            .expect("open a browser");
+        Session { client }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One browser window.
+pub struct Session {
+    pub client: Client,
+}
+
+impl Session {
+    /// What the page complained of so far: errors and warnings on its console, exceptions, refused
+    /// scripts and styles. Each is told once.
+    pub async fn complaints(&self) -> Vec<String> {
+        let entries = self
+            .client
+            .issue_cmd(BrowserLog)
+            .await
+            .expect("read the browser's log");
+        let entries = entries.as_array().cloned().unwrap_or_default();
+        let is_complaint =
+            |entry: &&Value| ["SEVERE", "WARNING"].iter().any(|level| entry["level"] == *level);
+        entries
+            .iter()
+            .filter(is_complaint)
+            .map(|entry| entry["message"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+}
+
+/// Chromedriver's own command for the browser's log.
+#[derive(Debug)]
+struct BrowserLog;
+
+impl fantoccini::wd::WebDriverCompatibleCommand for BrowserLog {
+    fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        (http::Method::POST, Some(json!({ "type": "browser" }).to_string()))
+    }
+}

@@ -1,0 +1,27 @@
+//! The page that the binary serves, in a real browser.
+
+use fantoccini::Locator;
+use highwater_tests::broker::TestBroker;
+use highwater_tests::browser::Driver;
+
+#[tokio::test]
+async fn the_page_loads_and_runs_the_core_under_its_security_policy() {
+    let broker = TestBroker::start_with_page();
+    let driver = Driver::start();
+    let session = driver.open().await;
+    let page = &session.client;
+    page.goto(&broker.page_address()).await.expect("open the page");
+    page.wait()
+        .for_element(Locator::Css("main"))
+        .await
+        .expect("the page draws itself");
+    assert_eq!(session.complaints().await, Vec::<String>::new());
+
+    // The policy is on: a script from the page's own text is refused, and the refusal is noticed.
+    let inline = "const s = document.createElement('script'); s.textContent = 'window.inline = 1'; \
+                  document.body.append(s); return window.inline === undefined;";
+    let refused = page.execute(inline, Vec::new()).await.expect("run a script");
+    assert_eq!(refused, true, "an inline script ran");
+    assert_ne!(session.complaints().await, Vec::<String>::new());
+    page.clone().close().await.expect("close the browser");
+}

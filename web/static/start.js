@@ -1,0 +1,3 @@
+import init from "./highwater_web.js";
+
+await init();

@@ -156,7 +156,12 @@ impl Driver {
                 }
             });
         }
-        self.submit(Input::Tick);
+        self.rounds(true);
+    }
+
+    /// When the core wants its next tick: for hosts that turn the clock by hand.
+    pub fn due(&self) -> Option<Millis> {
+        self.timer.deadline()
     }
 
     /// Follows the broker's life.
@@ -181,7 +186,11 @@ impl Driver {
     /// queue. With a full fence between the two steps on both sides, at least one of us sees the other.
     pub fn drive(self: &Arc<Self>) {
         fence(Ordering::SeqCst);
-        let mut more_work = false;
+        self.rounds(false);
+    }
+
+    /// Rounds while there is input, or while the core has `more_work`.
+    fn rounds(self: &Arc<Self>, mut more_work: bool) {
         while more_work || !self.queue.is_empty() {
             let Some(mut core) = self.core.try_lock() else {
                 return;

@@ -44,6 +44,11 @@ impl Timer {
         }
     }
 
+    /// When the next tick is due, if ever.
+    pub fn deadline(&self) -> Option<Millis> {
+        Some(self.deadline.load(Ordering::SeqCst)).filter(|&deadline| deadline != NEVER)
+    }
+
     /// Waits until the deadline, wherever it moves meanwhile.
     pub async fn due(&self, clock: &Clock) {
         loop {

@@ -41,10 +41,6 @@ impl Machine for Counter {
                     self.disk(DiskOp::Sync { file: FILE });
                 }
             }
-            Input::Tick => self.disk(DiskOp::Open {
-                file: FILE,
-                path: "f".into(),
-            }),
             Input::DiskDone { upto, .. } => self.written.store(upto, Ordering::SeqCst),
             other => panic!("not expected: {other:?}"),
         }
@@ -67,11 +63,20 @@ fn hammer(sync_every: u64) {
     let root = tempfile::tempdir().expect("temporary directory");
     let (disk, _) = Disk::open(&[root.path().to_owned()], 16).expect("open");
     let (handled, written) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+    let open = DiskOp::Open {
+        file: FILE,
+        path: "f".into(),
+    };
+    let first = Output::Disk {
+        dir: 0,
+        ticket: 1,
+        op: open,
+    };
     let core = Counter {
-        outputs: VecDeque::new(),
+        outputs: VecDeque::from([first]),
         handled: Arc::clone(&handled),
         written: Arc::clone(&written),
-        ticket: 0,
+        ticket: 1,
         sync_every,
     };
     let driver = Driver::new(

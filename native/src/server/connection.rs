@@ -11,16 +11,20 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use highwater_core::broker::{Admitted, admit};
 use highwater_core::io::Input;
+use highwater_core::protocol::ApiKey;
 use highwater_core::record::Workspace;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::budget::Share;
+use super::buffers::LARGE_BYTES;
 use super::connections::Connection;
 use super::inbound::{Inbound, Received};
 use super::outbound::{Outbound, Sent};
+use crate::decompress::NATIVE;
 use crate::driver::Driver;
 
 /// Produces of one connection that may be unanswered at a time.
@@ -35,7 +39,7 @@ const HELD_BACK: [i16; 3] = [1, 11, 14];
 
 thread_local! {
     /// Where batches are unpacked to be checked; used again by all connections of a thread.
-    static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::default());
+    static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new(&NATIVE));
 }
 
 /// How a connection ended.
@@ -133,6 +137,10 @@ impl<'a> Task<'a> {
         let mut rounds = 0;
         loop {
             let sent = self.round()?;
+            if sent == Sent::Cold {
+                self.read_ahead().await;
+                continue;
+            }
             let may_receive = self.readable && self.held.is_none() && self.share.has_room();
             let may_admit = self.held.is_some() && !self.connection.outbound.lock().stalled;
             if may_receive || may_admit || sent == Sent::TurnOver {
@@ -209,6 +217,7 @@ impl<'a> Task<'a> {
         else {
             return Ok(None);
         };
+        let frame = detach(frame);
         let rules = self.driver.admission.load();
         let now = self.driver.clock.now();
         match WORKSPACE.with_borrow_mut(|workspace| admit(&frame, &rules, now, workspace)) {
@@ -286,6 +295,19 @@ impl<'a> Task<'a> {
         Ok(sent)
     }
 
+    /// Brings the next bytes of a file into memory, on the pool, so that sending them does not make the
+    /// other connections of this thread wait for the disk.
+    async fn read_ahead(&self) {
+        let Some(range) = self.connection.outbound.lock().cold_range() else {
+            return;
+        };
+        let read = tokio::task::spawn_blocking(move || range.read()).await;
+        if let Ok(Err(error)) = read {
+            tracing::warn!("reading ahead for connection {}: {error}", self.connection.id);
+        }
+        self.connection.outbound.lock().warmed();
+    }
+
     /// Waits until there is something to do.
     async fn wait(&mut self, socket: &AsyncFd<Socket>, sent: Sent) -> io::Result<()> {
         let wants_room = self.readable && self.held.is_none();
@@ -303,6 +325,16 @@ impl<'a> Task<'a> {
         }
         Ok(())
     }
+}
+
+/// A small request that may have to wait shall not keep the thread's whole receiving buffer, of which
+/// it is a slice. A produce is written soon, and not copied.
+fn detach(frame: Bytes) -> Bytes {
+    let is_produce = frame.first_chunk() == Some(&ApiKey::Produce.code().to_be_bytes());
+    if is_produce || frame.len() >= LARGE_BYTES {
+        return frame;
+    }
+    Bytes::copy_from_slice(&frame)
 }
 
 fn broken(error: &io::Error) -> End {

@@ -13,7 +13,7 @@
 //! - at most [`TURN_BYTES`] of files a turn, so that one fast reader does not hold up others
 
 use std::collections::VecDeque;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use std::time::Instant;
 use bytes::{Buf, Bytes};
 use highwater_core::disk::FileId;
 use highwater_core::io::{ConnId, Part, Parts, RequestId};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use smallvec::SmallVec;
 
@@ -30,6 +30,8 @@ use crate::disk::OpenFile;
 
 /// The most bytes of files sent before other connections have their turn.
 pub const TURN_BYTES: u64 = 256 << 10;
+/// Bytes read at once when a file is read ahead.
+const READ_AHEAD_BYTES: usize = 64 << 10;
 /// Pieces of memory sent by one call.
 const MAX_PIECES: usize = 64;
 /// Files remembered as possibly unsent before the kernel is asked.
@@ -92,6 +94,42 @@ pub enum Sent {
     Blocked,
     /// This turn is over, the socket may take more.
     TurnOver,
+    /// The next bytes of a file are not in memory: see [`Outbound::cold_range`].
+    Cold,
+}
+
+/// Bytes of a file that are about to be sent.
+#[derive(Debug)]
+pub struct Range {
+    file: Arc<OpenFile>,
+    pos: u64,
+    len: u64,
+}
+
+impl Range {
+    /// Whether its first or its last byte would have to be read from the medium. A file system that
+    /// cannot tell (tmpfs) counts as memory.
+    fn is_cold(&self) -> bool {
+        let last = self.pos + self.len.saturating_sub(1);
+        [self.pos, last].into_iter().any(|at| {
+            let mut byte = [0];
+            let piece = &mut [IoSliceMut::new(&mut byte)];
+            preadv2(&self.file.file, piece, at, ReadWriteFlags::NOWAIT) == Err(Errno::AGAIN)
+        })
+    }
+
+    /// Reads it, so that it is in memory then.
+    pub fn read(&self) -> io::Result<()> {
+        let mut bytes = vec![0; READ_AHEAD_BYTES];
+        let (mut at, end) = (self.pos, self.pos + self.len);
+        while at < end {
+            match pread(&self.file.file, &mut bytes, at)? {
+                0 => break,
+                count => at += count as u64,
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -115,6 +153,8 @@ pub struct Outbound {
     /// Where in the stream the last byte of each file ends that may still be unsent.
     in_flight: SmallVec<[(Arc<OpenFile>, u64); 2]>,
     unanswered_bytes: u64,
+    /// The bytes in front were looked at, and are in memory.
+    is_warm: bool,
     /// The connection's own task is at work and will send what is put here.
     pub attended: bool,
     /// The connection's own task holds a request back until something is answered or sent.
@@ -197,11 +237,20 @@ impl Outbound {
         }
         let mut turn = 0;
         loop {
-            let sent = match self.queue.front() {
+            let is_file = match self.queue.front() {
                 None => return Ok(Sent::All),
-                Some(Chunk::Bytes(_)) => self.send_memory(socket),
-                Some(Chunk::File { .. }) if turn >= TURN_BYTES => return Ok(Sent::TurnOver),
-                Some(Chunk::File { .. }) => {
+                Some(chunk) => matches!(chunk, Chunk::File { .. }),
+            };
+            if is_file && turn >= TURN_BYTES {
+                self.is_warm = false;
+                return Ok(Sent::TurnOver);
+            }
+            if is_file && !self.is_warm && self.is_cold() {
+                return Ok(Sent::Cold);
+            }
+            let sent = match is_file {
+                false => self.send_memory(socket),
+                true => {
                     let sent = self.send_file(socket, TURN_BYTES - turn);
                     sent.inspect(|sent| turn += sent)
                 }
@@ -213,6 +262,29 @@ impl Outbound {
                 Err(errno) => return Err(errno.into()),
             }
         }
+    }
+
+    /// The bytes of a file that come next in a turn, if a file comes next.
+    pub fn cold_range(&self) -> Option<Range> {
+        match self.queue.front()? {
+            Chunk::Bytes(_) => None,
+            Chunk::File { file, pos, left } => Some(Range {
+                file: Arc::clone(file),
+                pos: *pos,
+                len: (*left).min(TURN_BYTES),
+            }),
+        }
+    }
+
+    fn is_cold(&mut self) -> bool {
+        let cold = self.cold_range().is_some_and(|range| range.is_cold());
+        self.is_warm = !cold;
+        cold
+    }
+
+    /// What was cold has been read.
+    pub fn warmed(&mut self) {
+        self.is_warm = true;
     }
 
     fn send_memory(&mut self, socket: BorrowedFd<'_>) -> rustix::io::Result<u64> {
@@ -260,6 +332,7 @@ impl Outbound {
         let file = Arc::clone(file);
         if *left == 0 {
             self.queue.pop_front();
+            self.is_warm = false;
         }
         self.remember(file, self.handed_bytes + sent, socket);
         Ok(sent)

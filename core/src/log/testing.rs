@@ -9,7 +9,7 @@ use super::{Job, JobResult, Log, LogConfig, Outcome, ReadPlan, Recover, Recovere
 use super::{Truncation, run_job};
 use crate::cx::Cx;
 use crate::disk::memory::MemoryDisk;
-use crate::disk::{DiskOp, DiskQueue, Ticket};
+use crate::disk::{DiskQueue, Ticket};
 use crate::log::producer_state::AppendOrigin;
 use crate::record::{BatchBuilder, BatchHeader, Batches, Codec, Compression, Validated};
 use crate::trace::{Event, EventId, Fact, Trace};
@@ -25,8 +25,6 @@ pub struct Host {
     pub rng: Rng,
     pub trace: Trace,
     pub now: Millis,
-    /// Operations carried out since the last start, for tests that replay a part of them.
-    pub ops: Vec<DiskOp>,
 }
 
 impl Host {
@@ -37,7 +35,6 @@ impl Host {
             rng: Rng::new(1),
             trace: Trace::recording(1),
             now: 1_700_000_000_000,
-            ops: Vec::new(),
         }
     }
 
@@ -72,7 +69,6 @@ impl Host {
             self.disk
                 .apply(dir, &op)
                 .unwrap_or_else(|error| panic!("{op:?}: {error}"));
-            self.ops.push(op);
             upto = ticket;
         }
         upto
@@ -90,17 +86,29 @@ impl Host {
 
     /// Reads from the disk what a start would find.
     pub fn recover(&self, clean: bool, recovery_point: Offset, config: &LogConfig) -> Recovered {
-        let job = Recover {
+        self.recover_from(Recover {
+            clean,
+            recovery_point,
+            ..self.recover_job(config)
+        })
+    }
+
+    /// An unclean start without any checkpoint.
+    pub fn recover_job(&self, config: &LogConfig) -> Recover {
+        Recover {
             partition: TopicPartition::new("t", 0),
             dir: 0,
             path: PATH.into(),
-            clean,
-            recovery_point,
+            clean: false,
+            recovery_point: 0,
             log_start: 0,
             index_interval_bytes: config.index_interval_bytes,
             now_ms: self.now,
             producer_expiration_ms: DAY_MS,
-        };
+        }
+    }
+
+    pub fn recover_from(&self, job: Recover) -> Recovered {
         match self.run(Job::Recover(Box::new(job))) {
             JobResult::Recovered(recovered) => *recovered.unwrap(),
             other => panic!("{other:?}"),
@@ -109,10 +117,19 @@ impl Host {
 
     /// A start after a crash or a stop.
     pub fn start(&mut self, clean: bool, recovery_point: Offset, config: &LogConfig) -> Log {
+        self.start_with(config, |job| {
+            job.clean = clean;
+            job.recovery_point = recovery_point;
+        })
+    }
+
+    /// A start whose checkpoints say what `set` sets.
+    pub fn start_with(&mut self, config: &LogConfig, set: impl FnOnce(&mut Recover)) -> Log {
         self.queue = DiskQueue::default();
-        self.ops.clear();
         self.disk.crash();
-        let recovered = self.recover(clean, recovery_point, config);
+        let mut job = self.recover_job(config);
+        set(&mut job);
+        let recovered = self.recover_from(job);
         let mut log = Log::open(&mut self.cx(), recovered, Arc::new(config.clone()));
         self.settle(&mut log);
         log

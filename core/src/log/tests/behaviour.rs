@@ -461,3 +461,20 @@ fn a_deleted_log_gives_its_name_free_at_once() {
             .all(|(_, path, _)| path.starts_with("t-0/"))
     );
 }
+
+#[test]
+fn an_idle_log_costs_little_memory() {
+    assert!(
+        size_of::<crate::log::Log>() <= 700,
+        "{} bytes",
+        size_of::<crate::log::Log>()
+    );
+    let mut host = Host::new();
+    let mut log = host.create(small());
+    host.append(&mut log, &batch(&[T0], 10));
+    assert_eq!(
+        log.active_segment().tail.capacity(),
+        4,
+        "what is remembered grows with what there is"
+    );
+}

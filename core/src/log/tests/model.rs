@@ -114,12 +114,20 @@ fn restart(host: &mut Host, log: &mut Log, model: &mut Model, clean: bool) {
         log.close(&mut host.cx());
         host.settle(log);
     }
-    let recovery_point = log.recovery_point();
-    let start = log.log_start();
-    *log = host.start(clean, recovery_point, &config());
-    // The log start is remembered by the broker's checkpoint.
-    if start > log.log_start() && start <= log.log_end() {
-        log.move_log_start(&mut host.cx(), start, log.log_end()).unwrap();
+    let before = log.clone();
+    *log = host.start_with(&config(), |job| {
+        job.clean = clean;
+        job.recovery_point = before.recovery_point();
+        job.log_start = before.log_start_to_checkpoint().unwrap_or(0);
+    });
+    let (old, new) = (before.active_segment(), log.active_segment());
+    if old.base == new.base {
+        assert_eq!(
+            old.offsets, new.offsets,
+            "an index built again is the index that was"
+        );
+        assert_eq!(old.greatest, new.greatest);
+        assert_eq!(old.first_timestamp_ms, new.first_timestamp_ms);
     }
     // Offsets at the end that no batch has are not remembered over a restart, as in Kafka.
     let last = model

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::log::testing::{Host, PATH, batch, produced};
-use crate::log::{Log, LogConfig};
+use crate::log::{Job, JobResult, Log, LogConfig, Outcome, ReadPlan, Recover};
 use crate::trace::Fact;
 
 const T0: i64 = 1_700_000_000_000;
@@ -291,18 +291,10 @@ fn leftovers_of_deletion_and_compaction_are_sorted_out() {
 #[test]
 fn a_log_start_beyond_all_records_begins_the_log_anew() {
     let (host, _) = three_segments();
-    let job = crate::log::Recover {
-        partition: crate::types::TopicPartition::new("t", 0),
-        dir: 0,
-        path: PATH.into(),
-        clean: false,
-        recovery_point: 0,
+    let recovered = host.recover_from(Recover {
         log_start: 1000,
-        index_interval_bytes: 100,
-        now_ms: T0,
-        producer_expiration_ms: 1,
-    };
-    let recovered = job.run(&host.disk, &mut |_| {}).unwrap();
+        ..host.recover_job(&small())
+    });
     assert_eq!(
         (recovered.log_start, recovered.log_end, recovered.active.base),
         (1000, 1000, 1000)
@@ -322,19 +314,39 @@ fn an_empty_directory_is_an_empty_log() {
 fn progress_reaches_its_total() {
     let (host, _) = three_segments();
     let mut last = None;
-    let job = crate::log::Recover {
-        partition: crate::types::TopicPartition::new("t", 0),
-        dir: 0,
-        path: PATH.into(),
-        clean: false,
-        recovery_point: 0,
-        log_start: 0,
-        index_interval_bytes: 100,
-        now_ms: T0,
-        producer_expiration_ms: 1,
-    };
+    let job = host.recover_job(&small());
     job.run(&host.disk, &mut |progress| last = Some(progress))
         .unwrap();
     let last = last.unwrap();
     assert!(last.total_bytes > 2000 && last.done_bytes == last.total_bytes);
+}
+
+#[test]
+fn a_look_up_finds_its_batch_through_a_wrong_index() {
+    let (mut host, log) = three_segments();
+    let right = host.file(&name(0, "index"));
+    assert!(right.len() >= 24, "some entries to spoil");
+    let mut seen_wrong = 0;
+    for at in 0..right.len() {
+        let mut bytes = right.to_vec();
+        bytes[at] ^= 0x11;
+        put(&mut host, &name(0, "index"), bytes);
+        for from in 0..log.closed_segments()[1].base {
+            let Ok(ReadPlan::Locate(job @ Job::Locate(_))) = log.plan_read(from, 40, 1000, true) else {
+                panic!("a closed segment needs a job");
+            };
+            let JobResult::Located(Ok(located)) = host.run(job) else {
+                panic!("the job's own result");
+            };
+            seen_wrong += usize::from(located.index_wrong);
+            assert!(
+                matches!(located.outcome, Outcome::Found(range) if range.base_offset == from - from % 2),
+                "byte {at}, offset {from}: {located:?}"
+            );
+        }
+    }
+    assert!(
+        seen_wrong > right.len(),
+        "an entry that lies is seen to lie: {seen_wrong} times"
+    );
 }

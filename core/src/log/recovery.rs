@@ -13,25 +13,22 @@
 //! - a second recovery of the repaired files finds the same end, and nothing to repair
 //! - a size that a file claims is compared with the bytes that are there before anything follows from it
 
-use std::ops::Range;
+mod indexes;
+mod producers;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::check::{Behind, SegmentPaths, check_indexes, offsets_rise, times_rise};
 use super::checkpoint::{LEADER_EPOCH_FILE, PartitionMetadata, read_epochs};
 use super::job::Progress;
 use super::leader_epoch_cache::LeaderEpochCache;
 use super::leftovers::{SegmentFiles, sort_out};
-use super::names::{FileKind, segment_file};
-use super::offset_index::{self, OffsetEntry, OffsetIndex};
+use super::names::FileKind;
 use super::producer_state::ProducerStateManager;
-use super::scan::{LogFile, ScanRules, Scanned, replay, scan_segment};
+use super::scan::{LogFile, ScanRules, Scanned, scan_segment};
 use super::segment::{Greatest, Indexer};
-use super::time_index::{self, TimeEntry, TimeIndex};
 use super::transaction_index::TransactionIndex;
-use super::transactions::{read_aborted, read_snapshot};
-use super::walk::{Step, Walk};
 use crate::disk::{DirId, ReadAt, RelPath};
 use crate::error::DiskError;
 use crate::types::{Millis, Offset, TopicPartition, Uuid};
@@ -197,7 +194,7 @@ impl Run<'_> {
         let logs: Vec<Offset> = self.bases();
         let repairs = &mut self.found.repairs;
         self.files.retain(|(base, kind), path| {
-            let kept = *kind == FileKind::ProducerSnapshot || logs.contains(base);
+            let kept = *kind == FileKind::ProducerSnapshot || logs.binary_search(base).is_ok();
             if !kept {
                 repairs.push(Repair::Unlink(path.clone()));
             }
@@ -308,214 +305,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Keeps what was read of a segment that is closed, and lets its index files say the same.
-    fn close_scanned(
-        &mut self,
-        base: Offset,
-        mut scanned: Scanned,
-        aborted: TransactionIndex,
-    ) -> Result<(), DiskError> {
-        let indexer = &mut scanned.indexer;
-        indexer.note_greatest();
-        self.replace_if_other(base, FileKind::OffsetIndex, indexer.offsets.bytes_from(0))?;
-        self.replace_if_other(base, FileKind::TimeIndex, indexer.times.bytes_from(0))?;
-        self.found.closed.push(FoundSegment {
-            base,
-            size_bytes: indexer.size_bytes,
-            greatest: indexer.greatest,
-            aborted: some_aborted(aborted),
-        });
-        Ok(())
-    }
-
-    fn replace_if_other(&mut self, base: Offset, kind: FileKind, bytes: Vec<u8>) -> Result<(), DiskError> {
-        if let Some(path) = self.files.get(&(base, kind)) {
-            let dir = self.job.dir;
-            let same_length = self.disk.len(dir, path)? == bytes.len() as u64;
-            if same_length && self.disk.read_at(dir, path, 0, bytes.len())? == bytes {
-                return Ok(());
-            }
-        }
-        let path = segment_file(&self.job.path, base, kind);
-        self.found.repairs.push(Repair::Replace(path, bytes.into()));
-        Ok(())
-    }
-
-    fn check(&self, base: Offset, size: u64) -> Result<Option<Behind>, DiskError> {
-        let path = |kind| self.files.get(&(base, kind)).map(String::as_str);
-        let segment = SegmentPaths {
-            dir: self.job.dir,
-            base,
-            log: &self.files[&(base, FileKind::Log)],
-            log_bytes: size,
-            index: path(FileKind::OffsetIndex),
-            time_index: path(FileKind::TimeIndex),
-        };
-        check_indexes(self.disk, &segment, self.job.index_interval_bytes)
-    }
-
-    /// A closed segment that is not in doubt: its indexes are believed if they look right, else built
-    /// again. Its `.log` is left as it is.
-    fn load_closed(&mut self, base: Offset, size: u64) -> Result<bool, DiskError> {
-        let aborted = self.read_aborted(base)?;
-        let Some(behind) = self.check(base, size)? else {
-            let scanned = self.scan(base, size, None)?;
-            self.close_scanned(base, scanned, aborted)?;
-            return Ok(true);
-        };
-        self.found.closed.push(FoundSegment {
-            base,
-            size_bytes: size,
-            greatest: behind.last_time.map_or(Greatest::NONE, |entry| Greatest {
-                timestamp_ms: entry.timestamp_ms,
-                offset: base + i64::from(entry.relative),
-            }),
-            aborted: some_aborted(aborted),
-        });
-        Ok(true)
-    }
-
-    /// The last segment after a clean stop. If anything about it is odd it is read whole after all.
-    fn load_active(&mut self, base: Offset, size: u64) -> Result<bool, DiskError> {
-        let Some(behind) = self.check(base, size)? else {
-            return self.recover_segment(base, size, true);
-        };
-        let (Some(offsets), Some(times)) = self.read_indexes(base)? else {
-            return self.recover_segment(base, size, true);
-        };
-        let mut indexer = Indexer::resume(base, size, OffsetIndex::new(offsets), TimeIndex::new(times));
-        let first = Walk::new(
-            self.disk,
-            self.job.dir,
-            &self.files[&(base, FileKind::Log)],
-            0,
-            size,
-            0,
-        )
-        .step()?;
-        if let Step::Batch { header, .. } = first {
-            indexer.first_timestamp_ms = Some(header.max_timestamp);
-        }
-        for (position, header) in &behind.batches {
-            indexer.remember(header, *position);
-        }
-        self.found.log_end = behind
-            .batches
-            .last()
-            .map_or(base, |(_, header)| header.next_offset());
-        self.found.active = indexer;
-        self.found.active_aborted = Arc::new(self.read_aborted(base)?);
-        self.found.active_indexes_sound = true;
-        Ok(true)
-    }
-
-    /// Both index files whole; `None` for one that does not rise.
-    #[allow(clippy::type_complexity)]
-    fn read_indexes(
-        &self,
-        base: Offset,
-    ) -> Result<(Option<Vec<OffsetEntry>>, Option<Vec<TimeEntry>>), DiskError> {
-        let read = |kind| -> Result<Bytes, DiskError> {
-            let path = &self.files[&(base, kind)];
-            let length = self.disk.len(self.job.dir, path)?;
-            self.disk.read_at(self.job.dir, path, 0, length as usize)
-        };
-        let offsets = read(FileKind::OffsetIndex)?;
-        let (offsets, _) = offsets.as_chunks::<{ offset_index::ENTRY_BYTES }>();
-        let offsets: Vec<_> = offsets.iter().copied().map(OffsetEntry::from_bytes).collect();
-        let times = read(FileKind::TimeIndex)?;
-        let (times, _) = times.as_chunks::<{ time_index::ENTRY_BYTES }>();
-        let times: Vec<_> = times.iter().copied().map(TimeEntry::from_bytes).collect();
-        let (offsets_right, times_right) = (offsets_rise(&offsets), times_rise(&times));
-        Ok((offsets_right.then_some(offsets), times_right.then_some(times)))
-    }
-
     /// Gives up whole segments behind a cut.
     fn drop_segments(&mut self, bases: &[Offset], sizes: &[u64]) {
         self.found.cut_bytes += sizes.iter().sum::<u64>();
-        let dropped = self.files.iter().filter(|((base, _), _)| bases.contains(base));
+        let dropped = self
+            .files
+            .iter()
+            .filter(|((base, _), _)| bases.binary_search(base).is_ok());
         let unlink = dropped.map(|(_, path)| Repair::Unlink(path.clone()));
         self.found.repairs.extend(unlink);
-    }
-
-    fn read_aborted(&self, base: Offset) -> Result<TransactionIndex, DiskError> {
-        match self.files.get(&(base, FileKind::TransactionIndex)) {
-            Some(path) => read_aborted(self.disk, self.job.dir, path, base),
-            None => Ok(TransactionIndex::default()),
-        }
-    }
-
-    fn replace_aborted(&mut self, base: Offset, aborted: &TransactionIndex) -> Result<(), DiskError> {
-        match self.files.get(&(base, FileKind::TransactionIndex)) {
-            None if aborted.entries().is_empty() => Ok(()),
-            Some(path) if aborted.entries().is_empty() => {
-                self.found.repairs.push(Repair::Unlink(path.clone()));
-                Ok(())
-            }
-            _ => self.replace_if_other(base, FileKind::TransactionIndex, aborted.to_bytes().to_vec()),
-        }
-    }
-
-    /// Brings the state of producers to where `upto` begins. The first time it comes from the newest
-    /// snapshot that is not beyond, and the batches since; then it has followed what was read, and a
-    /// snapshot is due, as at a roll.
-    fn load_producers(&mut self, upto: Offset) -> Result<(), DiskError> {
-        if self.producers_loaded {
-            self.found.producers.advance_to(upto);
-            if let Some((offset, bytes)) = self.found.producers.take_snapshot() {
-                let path = segment_file(&self.job.path, offset, FileKind::ProducerSnapshot);
-                self.found.repairs.push(Repair::Replace(path, bytes));
-            }
-            return Ok(());
-        }
-        self.producers_loaded = true;
-        let bases = self.bases();
-        let log_start = self.job.log_start.max(bases.first().copied().unwrap_or(0));
-        let upto = upto.max(log_start);
-        let snapshots = self
-            .files
-            .keys()
-            .filter(|(_, kind)| *kind == FileKind::ProducerSnapshot);
-        let mut producers =
-            ProducerStateManager::with_snapshots(log_start, snapshots.map(|(offset, _)| *offset));
-        let mut stale = producers.remove_stray_snapshots(bases);
-        let reloaded = producers.truncate_and_reload(
-            log_start,
-            upto,
-            self.job.now_ms,
-            self.job.producer_expiration_ms,
-            &mut |offset| read_snapshot(self.disk, self.job.dir, &self.job.path, offset),
-        );
-        stale.extend(reloaded.deleted);
-        for offset in stale {
-            let path = segment_file(&self.job.path, offset, FileKind::ProducerSnapshot);
-            self.found.repairs.push(Repair::Unlink(path));
-        }
-        if let Some(from) = reloaded.replay_from {
-            self.replay(from..upto, &mut producers)?;
-        }
-        producers.advance_to(upto);
-        self.found.producers = producers;
-        Ok(())
-    }
-
-    fn replay(&self, offsets: Range<Offset>, producers: &mut ProducerStateManager) -> Result<(), DiskError> {
-        let bases = self.bases();
-        let after = bases.partition_point(|base| *base <= offsets.start);
-        for base in &bases[after.saturating_sub(1)..] {
-            if *base >= offsets.end {
-                break;
-            }
-            let (dir, path) = (self.job.dir, &self.files[&(*base, FileKind::Log)]);
-            let bytes = self.disk.len(dir, path)?;
-            replay(
-                self.disk,
-                LogFile { dir, path, bytes },
-                offsets.clone(),
-                producers,
-            )?;
-        }
-        Ok(())
     }
 
     fn finish(mut self) -> Result<Recovered, DiskError> {
@@ -548,8 +346,4 @@ impl Run<'_> {
         };
         Ok(self.found)
     }
-}
-
-fn some_aborted(aborted: TransactionIndex) -> Option<Arc<TransactionIndex>> {
-    (!aborted.entries().is_empty()).then(|| Arc::new(aborted))
 }

@@ -1,7 +1,12 @@
 //! The commands: one file each, one line each in [`Command`] and in [`run`].
 
+mod client;
+mod configs;
+mod delete_records;
 mod dump_log;
+mod get_offsets;
 mod server;
+mod topics;
 mod up;
 
 use std::process::ExitCode;
@@ -22,6 +27,14 @@ enum Command {
     Server(server::Arguments),
     /// Prints what is in the files of a partition, as kafka-dump-log.sh does.
     DumpLog(dump_log::Arguments),
+    /// Creates, lists, describes, alters and deletes topics, as kafka-topics.sh does.
+    Topics(topics::Arguments),
+    /// Shows and alters settings of topics and brokers, as kafka-configs.sh does.
+    Configs(configs::Arguments),
+    /// Shows where partitions begin and end, as kafka-get-offsets.sh does.
+    GetOffsets(get_offsets::Arguments),
+    /// Deletes the records below an offset, as kafka-delete-records.sh does.
+    DeleteRecords(delete_records::Arguments),
     /// Starts a broker with the lab and the book, ready to try.
     Up(up::Arguments),
 }
@@ -34,6 +47,10 @@ pub fn run() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Server(arguments) => server::run(&arguments),
         Command::DumpLog(arguments) => dump_log::run(&arguments),
+        Command::Topics(arguments) => topics::run(&arguments),
+        Command::Configs(arguments) => configs::run(&arguments),
+        Command::GetOffsets(arguments) => get_offsets::run(&arguments),
+        Command::DeleteRecords(arguments) => delete_records::run(&arguments),
         Command::Up(arguments) => up::run(&arguments),
     };
     match result {

@@ -1,0 +1,145 @@
+//! A small blocking client for the commands: one connection, one request at a time.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use highwater_core::error::ErrorCode;
+use highwater_core::protocol::messages::ApiVersionsRequest;
+use highwater_core::protocol::{
+    ApiKey, RequestBody, RequestHeader, ResponseBody, decode_response, encode_request,
+};
+
+use super::Failure;
+
+/// Longest wait for a connection, and for each answer.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Largest answer that is read, in bytes; a broker does not send more.
+const MOST_ANSWER_BYTES: usize = 100 << 20;
+
+/// A connection to a broker, and the versions that it serves.
+pub struct Client {
+    stream: TcpStream,
+    address: String,
+    next_correlation_id: i32,
+    versions: BTreeMap<i16, (i16, i16)>,
+}
+
+/// Asks for one API and takes its answer out.
+macro_rules! ask {
+    ($client:expr, $api:ident, $request:expr) => {
+        match $client.ask(&highwater_core::protocol::RequestBody::$api($request))? {
+            highwater_core::protocol::ResponseBody::$api(answer) => Ok(answer),
+            other => Err(format!("the broker answered with {}", other.api())),
+        }
+    };
+}
+pub(super) use ask;
+
+impl Client {
+    /// Connects to the first of `host:port, host:port, ...` that can be reached.
+    pub fn connect(bootstrap_servers: &str) -> Result<Self, Failure> {
+        let mut failed = Vec::new();
+        for address in bootstrap_servers
+            .split(',')
+            .map(str::trim)
+            .filter(|address| !address.is_empty())
+        {
+            match Self::connect_to(address) {
+                Ok(client) => return Ok(client),
+                Err(failure) => failed.push(format!("{address}: {failure}")),
+            }
+        }
+        Err(format!("no broker can be reached ({}); is it running?", failed.join(", ")).into())
+    }
+
+    fn connect_to(address: &str) -> Result<Self, Failure> {
+        let mut last = None;
+        for resolved in address.to_socket_addrs()? {
+            match TcpStream::connect_timeout(&resolved, TIMEOUT) {
+                Ok(stream) => return Self::greet(stream, address),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.map_or_else(|| "the name has no address".into(), Failure::from))
+    }
+
+    fn greet(stream: TcpStream, address: &str) -> Result<Self, Failure> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        let versions = BTreeMap::from([(ApiKey::ApiVersions.code(), (0, 0))]);
+        let mut client = Self {
+            stream,
+            address: address.to_owned(),
+            next_correlation_id: 0,
+            versions,
+        };
+        let answer = ask!(client, ApiVersions, ApiVersionsRequest::default())?;
+        let rows = answer.api_keys.iter();
+        client.versions = rows
+            .map(|row| (row.api_key, (row.min_version, row.max_version)))
+            .collect();
+        Ok(client)
+    }
+
+    /// Sends a request in the highest version that both sides know, and waits for its answer.
+    pub fn ask(&mut self, body: &RequestBody) -> Result<ResponseBody, Failure> {
+        let api = body.api();
+        let version = self.version(api)?;
+        let correlation_id = self.next_correlation_id;
+        self.next_correlation_id += 1;
+        let client_id = Some("highwater".into());
+        let header = RequestHeader {
+            api,
+            version,
+            correlation_id,
+            client_id,
+        };
+        self.stream.write_all(&encode_request(&header, body)?)?;
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length)?;
+        let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(usize::MAX);
+        if length > MOST_ANSWER_BYTES {
+            return Err(format!(
+                "{} sent an answer of {length} bytes: it is no Kafka broker",
+                self.address
+            )
+            .into());
+        }
+        let mut frame = Vec::new();
+        let read = (&mut self.stream).take(length as u64).read_to_end(&mut frame)?;
+        if read < length {
+            return Err(format!("{} closed the connection within an answer", self.address).into());
+        }
+        let answer = decode_response(api, version, frame.into())?;
+        if answer.correlation_id != correlation_id {
+            return Err(format!("{} answered another request than the one asked", self.address).into());
+        }
+        Ok(answer.body)
+    }
+
+    fn version(&self, api: ApiKey) -> Result<i16, Failure> {
+        let ours = api.served().map(|served| (served.min, served.max));
+        let both = ours.zip(self.versions.get(&api.code()));
+        let (ours, theirs) = both.ok_or_else(|| format!("{} does not serve {api}", self.address))?;
+        let version = ours.1.min(theirs.1);
+        if version < ours.0.max(theirs.0) {
+            return Err(format!("{} and this tool share no version of {api}", self.address).into());
+        }
+        Ok(version)
+    }
+}
+
+/// An error code of an answer as a failure, in the broker's words where it has some.
+pub fn check(code: i16, message: Option<&str>) -> Result<(), Failure> {
+    match (code, message) {
+        (0, _) => Ok(()),
+        (_, Some(message)) if !message.is_empty() => Err(message.into()),
+        _ => match ErrorCode::from_code(code) {
+            Some(code) => Err(code.kafka_name().into()),
+            None => Err(format!("the broker answered with error {code}").into()),
+        },
+    }
+}

@@ -28,6 +28,8 @@ use crate::replica::partition::PartitionId;
 pub(super) struct DurableWait {
     pub caller: Caller,
     pub answer: ResponseBody,
+    /// Directories that are not done yet.
+    pub left: u32,
 }
 
 impl State {
@@ -57,6 +59,7 @@ impl State {
         let wait = DurableWait {
             caller,
             answer: answer.into(),
+            left: 1,
         };
         let id = self
             .purgatory
@@ -68,7 +71,13 @@ impl State {
     }
 
     pub(super) fn operation_durable(&mut self, id: ParkedId) {
-        if let Some(Parked::Durable(wait)) = self.purgatory.take(id) {
+        let Some(Parked::Durable(wait)) = self.purgatory.get_mut(id) else {
+            return;
+        };
+        wait.left -= 1;
+        if wait.left == 0
+            && let Some(Parked::Durable(wait)) = self.purgatory.take(id)
+        {
             self.out.answer(&wait.caller, wait.answer);
         }
     }
@@ -106,6 +115,23 @@ impl State {
             self.create_partition(cx, name, index as i32, partition.leader_epoch);
         }
         self.wake_all_of(cx, name);
+    }
+
+    /// Follows a topic, and if it was marked for deletion, its nodes go after its logs.
+    pub(super) fn follow_to_the_end(&mut self, cx: &mut Cx, name: &str) {
+        self.follow_topic(cx, name);
+        let marked = self.image().and_then(|image| {
+            let mut deleting = image.deleting();
+            deleting.find(|topic| &*topic.name == name).cloned()
+        });
+        if let Some(marked) = marked
+            && let Err(refused) = self.submit(cx, &topics::remove(&marked))
+        {
+            self.out.say(
+                Level::Warn,
+                format!("topic {name} is not deleted to the end: {refused}"),
+            );
+        }
     }
 
     fn drop_topic(&mut self, cx: &mut Cx, name: &str) {
@@ -169,6 +195,15 @@ impl State {
     pub(super) fn reload_config(&mut self) {
         if let Some(image) = self.image() {
             self.config = Arc::new(image.effective(&self.config));
+        }
+    }
+
+    /// The broker's own settings have changed: every topic that sets nothing of its own follows.
+    pub(super) fn follow_broker_config(&mut self, cx: &mut Cx) {
+        self.reload_config();
+        let names: Vec<Arc<str>> = self.topics.iter().map(|topic| topic.name.clone()).collect();
+        for name in names {
+            self.follow_topic(cx, &name);
         }
     }
 

@@ -29,16 +29,18 @@
 //! - a panic in here ends the process: half-applied state is worse than recovery
 
 pub mod admin;
+mod admin_requests;
 mod admit;
 mod api_versions;
 mod boot;
 mod caller;
 mod changes;
-mod cluster;
+mod delete_records;
 mod directories;
 mod fetch;
 mod job;
 mod jobs;
+mod log_dirs;
 pub mod metadata;
 mod offsets;
 mod parked;

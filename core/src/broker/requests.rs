@@ -29,12 +29,17 @@ impl State {
         match body {
             RequestBody::Fetch(body) => self.fetch(cx, caller, &body),
             RequestBody::ListOffsets(body) => self.list_offsets(caller, &body),
-            RequestBody::Metadata(body) => self.metadata_request(cx, caller, &body),
+            RequestBody::DeleteRecords(body) => self.delete_records(cx, &caller, &body),
+            RequestBody::DescribeLogDirs(body) => self.describe_log_dirs(&caller, &body),
             RequestBody::OffsetForLeaderEpoch(body) => self.offset_for_leader_epoch(&caller, &body),
             RequestBody::InitProducerId(body) => self.init_producer_id(cx, caller, &body),
             RequestBody::ApiVersions(body) => self.api_versions(&caller, &body),
             RequestBody::UnsupportedApiVersions => self.unsupported_api_versions(&caller),
-            other => self.out.close(conn, format!("{} is not served yet", other.api())),
+            other => {
+                if let Some(unserved) = self.admin_request(cx, &caller, other) {
+                    self.out.close(conn, format!("{} is not served", unserved.api()));
+                }
+            }
         }
     }
 }

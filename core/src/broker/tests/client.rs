@@ -155,3 +155,61 @@ pub fn read_all(host: &mut Host, topic: &str) -> Vec<String> {
         all.extend(found.into_iter().map(|(_, value)| value));
     }
 }
+
+/// A broker whose topic `t` rolls every few hundred bytes.
+pub fn small_segments() -> Host {
+    let mut host = broker();
+    create_topic(
+        &mut host,
+        "t",
+        &[
+            ("internal.segment.bytes", "600"),
+            ("segment.index.bytes", "64"),
+            ("index.interval.bytes", "100"),
+        ],
+    );
+    host
+}
+
+/// Creates a topic of one partition with these settings.
+pub fn create_topic(host: &mut Host, name: &str, configs: &[(&str, &str)]) {
+    use crate::protocol::messages::CreateTopicsRequest;
+    use crate::protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
+    let body = message(|body: &mut CreateTopicsRequest| {
+        body.topics = vec![message(|topic: &mut CreatableTopic| {
+            topic.name = name.into();
+            topic.num_partitions = 1;
+            topic.replication_factor = 1;
+            topic.configs = configs
+                .iter()
+                .map(|(key, value)| {
+                    message(|config: &mut CreatableTopicConfig| {
+                        config.name = (*key).into();
+                        config.value = Some((*value).into());
+                    })
+                })
+                .collect();
+        })];
+    });
+    let conn = host.connect();
+    match host.ask(conn, 7, &RequestBody::CreateTopics(body)) {
+        Some(ResponseBody::CreateTopics(answer)) => {
+            assert_eq!(
+                answer.topics[0].error_code, 0,
+                "{:?}",
+                answer.topics[0].error_message
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn delete_topic(host: &mut Host, name: &str) {
+    use crate::protocol::messages::DeleteTopicsRequest;
+    let body = message(|body: &mut DeleteTopicsRequest| body.topic_names = vec![name.into()]);
+    let conn = host.connect();
+    match host.ask(conn, 5, &RequestBody::DeleteTopics(body)) {
+        Some(ResponseBody::DeleteTopics(answer)) => assert_eq!(answer.responses[0].error_code, 0),
+        other => panic!("{other:?}"),
+    }
+}

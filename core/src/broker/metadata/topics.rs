@@ -10,7 +10,7 @@ use super::nodes::{self, EntityConfig, PartitionState, TopicAssignment};
 use crate::config::{BrokerConfig, Settings, alter};
 use crate::coordination::Multi;
 use crate::error::{ErrorCode, Refused};
-use crate::types::{BrokerId, PartitionIndex, Rng, Uuid};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Rng, Uuid};
 
 /// Most partitions that one topic may gain at a time.
 const MAX_PARTITIONS_AT_A_TIME: usize = 10_000;
@@ -333,6 +333,24 @@ fn additional(topic: &TopicImage, count: i32) -> Result<usize, Refused> {
         return Err(Refused::new(ErrorCode::PolicyViolation, message));
     }
     Ok(asked - now)
+}
+
+/// These partitions enter new leader epochs under the leader they have.
+pub fn raise_leader_epochs(topic: &TopicImage, epochs: &[(PartitionIndex, LeaderEpoch)]) -> Multi {
+    epochs.iter().fold(Multi::new(), |multi, &(index, leader_epoch)| {
+        let Some(partition) = topic.partition(index) else {
+            return multi;
+        };
+        let state = PartitionState {
+            controller_epoch: 0,
+            isr: partition.isr.clone(),
+            leader: partition.leader,
+            leader_epoch,
+            version: 1,
+        };
+        let path = nodes::partition_state(&topic.name, index);
+        multi.set(path, nodes::write(&state), Some(partition.partition_epoch))
+    })
 }
 
 /// Nodes of partitions from `first` on, each led by its preferred replica, all replicas in sync.

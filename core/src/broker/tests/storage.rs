@@ -360,3 +360,28 @@ fn every_prefix_of_a_life_boots_again_with_what_was_answered_by_then() {
         }
     }
 }
+
+#[test]
+fn a_reader_can_tell_that_offsets_were_given_again_after_a_loss_of_power() {
+    let mut host = broker();
+    make_topic(&mut host, "t");
+    produce(&mut host, "t", &["a", "lost", "lost too"]);
+    let epoch = |host: &mut Host| make_topic(host, "t").topics[0].partitions[0].leader_epoch;
+    assert_eq!(epoch(&mut host), 0);
+    host.lose_power();
+    host.boot();
+    assert_eq!(epoch(&mut host), 1);
+    produce(&mut host, "t", &["another"]);
+    let conn = host.connect();
+    let mut request = fetch_request("t", 3, 0, 1);
+    request.topics[0].partitions[0].last_fetched_epoch = 0;
+    let answer = fetched(host.ask(conn, FETCH, &RequestBody::Fetch(request)));
+    let row = &answer.topics[0].partitions[0];
+    assert_eq!(
+        (row.diverging_epoch.epoch, row.diverging_epoch.end_offset),
+        (0, 0)
+    );
+    host.shut_down();
+    host.boot();
+    assert_eq!(epoch(&mut host), 1, "an orderly stop loses nothing");
+}

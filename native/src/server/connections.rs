@@ -256,3 +256,124 @@ impl Connections {
         connection.wake.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use bytes::Bytes;
+    use highwater_core::disk::{DiskOp, FileId};
+    use highwater_core::io::{Input, Part, Parts};
+    use smallvec::smallvec;
+
+    use super::*;
+    use crate::disk::Disk;
+
+    fn connect(connections: &Connections) -> Result<(TcpStream, Arc<Connection>), String> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+        let client = TcpStream::connect(listener.local_addr().expect("address")).expect("connect");
+        let (socket, peer) = listener.accept().expect("accept");
+        socket.set_nonblocking(true).expect("non-blocking");
+        Ok((client, connections.add(socket, peer, 0, 0)?))
+    }
+
+    #[test]
+    fn the_limits_hold_and_a_place_is_free_again() {
+        let connections = Connections::new(Limits {
+            max_connections: 3,
+            max_connections_per_ip: 2,
+            ..Limits::default()
+        });
+        let (_first_client, first) = connect(&connections).expect("room");
+        let _second = connect(&connections).expect("room");
+        let refused = connect(&connections).expect_err("two of this address are open");
+        assert!(refused.contains("max.connections.per.ip (2)"), "{refused}");
+        connections.remove(&first);
+        assert_eq!(connections.count(), 1);
+        connect(&connections).expect("room again");
+    }
+
+    #[test]
+    fn silence_is_bounded() {
+        let connections = Connections::new(Limits {
+            max_idle_ms: 1000,
+            ..Limits::default()
+        });
+        let (_client, connection) = connect(&connections).expect("room");
+        connections.sweep(1000);
+        assert_eq!(connection.outbound.lock().close, None);
+        connections.sweep(1001);
+        let closed = connection.outbound.lock().close.clone();
+        assert!(closed.is_some_and(|why| why.contains("connections.max.idle.ms (1000)")));
+    }
+
+    /// A slow reader has bytes of a file before it when the file is cut: it must never see bytes that
+    /// were written later in their place.
+    #[test]
+    fn a_truncation_resets_who_still_needs_the_bytes_and_nobody_else() {
+        const LENGTH: usize = 16 << 20;
+        let root = tempfile::tempdir().expect("temporary directory");
+        let (disk, _) = Disk::open(&[root.path().to_owned()], 16).expect("open");
+        let connections = Arc::new(Connections::new(Limits::default()));
+        let shared = Arc::clone(&connections);
+        disk.reset_readers_with(move |file| shared.reset_readers_of(file));
+        let (sender, done) = std::sync::mpsc::channel();
+        let report = sender.clone();
+        disk.notify_with(move |input| {
+            let _ = report.send(input);
+        });
+        // Large writes may be slow enough for the directory's own thread.
+        let run = |last: u64, ops| {
+            disk.run(0, ops).into_iter().for_each(|input| {
+                let _ = sender.send(input);
+            });
+            let is_last = |input: Input| matches!(input, Input::DiskDone { upto, .. } if upto == last);
+            while !is_last(done.recv().expect("a report")) {}
+        };
+        let file = FileId { dir: 0, number: 1 };
+        let append = |at, byte: u8| DiskOp::Append {
+            file,
+            at,
+            bufs: smallvec![Bytes::from(vec![byte; LENGTH])],
+        };
+        let path = "t-0/0.log".into();
+        run(2, vec![(1, DiskOp::Open { file, path }), (2, append(0, b'a'))]);
+        let (mut slow_client, slow) = connect(&connections).expect("room");
+        let (mut quick_client, quick) = connect(&connections).expect("room");
+        for (connection, len) in [(&slow, LENGTH as u32), (&quick, 1000)] {
+            let request = connection.outbound.lock().open_slot(1, 1, &connections.budget);
+            let parts: Parts = smallvec![Part::File { file, pos: 0, len }];
+            let answer = Answer::new(connection.id, request, parts, |id| disk.file(id)).expect("open");
+            connections.place(answer);
+            let mut outbound = connection.outbound.lock();
+            while !matches!(
+                outbound.send(connection.socket.as_fd()),
+                Ok(Sent::All | Sent::Blocked)
+            ) {}
+        }
+        let mut got = vec![0; 1000];
+        quick_client.read_exact(&mut got).expect("read");
+        assert!(got.iter().all(|&byte| byte == b'a'));
+        let open = disk.file(file).expect("open");
+        // Its acknowledgement may take a moment.
+        while quick.outbound.lock().needs(&open, quick.socket.as_fd()) {
+            std::thread::yield_now();
+        }
+
+        run(
+            4,
+            vec![(3, DiskOp::Truncate { file, len: 0 }), (4, append(0, b'b'))],
+        );
+
+        assert!(slow.outbound.lock().dead);
+        assert!(!quick.outbound.lock().dead);
+        let mut got = Vec::new();
+        let end = slow_client.read_to_end(&mut got);
+        assert!(got.len() < LENGTH && got.iter().all(|&byte| byte == b'a'));
+        assert_eq!(
+            end.map_err(|error| error.kind()),
+            Err(std::io::ErrorKind::ConnectionReset)
+        );
+    }
+}

@@ -38,10 +38,16 @@ impl State {
         let Some(partition) = self.topics.partition_mut(id) else {
             return;
         };
+        let recovery_point = |partition: &Partition| partition.log().ok().map(Log::recovery_point);
+        let before = recovery_point(partition);
         let moved = partition.disk_done(cx, upto);
         let dir = partition.dir();
+        // The high watermark alone makes no checkpoint stale: with one replica the log end says it.
+        let stale = recovery_point(partition) != before;
         self.partition_moved(cx, id, moved);
-        self.checkpoints_stale(dir);
+        if stale {
+            self.checkpoints_stale(dir);
+        }
         self.reschedule(id);
     }
 

@@ -84,13 +84,12 @@ impl State {
             .set(now + self.checkpoint_interval_ms(), Due::Checkpoints);
     }
 
-    /// One interval for the three checkpoints of a directory, the shortest that is configured: they are
-    /// written only when something in them has changed.
+    /// One interval for the three checkpoints of a directory: they are written together, and only when a
+    /// recovery point or a log start has changed.
     fn checkpoint_interval_ms(&self) -> Millis {
         self.config
             .log_flush_offset_checkpoint_interval_ms
             .min(self.config.log_flush_start_offset_checkpoint_interval_ms)
-            .min(self.config.replica_high_watermark_checkpoint_interval_ms)
             .max(1)
     }
 

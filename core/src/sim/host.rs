@@ -34,7 +34,7 @@ use crate::io::{ConnId, Input, JobId, Level, Output, Part, Parts, RequestId};
 use crate::protocol::{RequestBody, RequestHeader, ResponseBody, decode_response, encode_request};
 use crate::record::Workspace;
 use crate::trace::{Event, NodeId, Trace};
-use crate::types::Millis;
+use crate::types::{Millis, Rng};
 
 /// When a host's clock begins: 2023-11-14, as in the fixtures.
 pub const EPOCH_MS: Millis = 1_700_000_000_000;
@@ -195,6 +195,12 @@ impl Host {
     pub fn lose_power(&mut self) {
         self.forget();
         self.disk.power_loss();
+    }
+
+    /// The power goes: what was synced stays, and any of the rest that the medium may have taken.
+    pub fn lose_power_keeping(&mut self, rng: &mut Rng) {
+        self.forget();
+        self.disk.power_loss_keeping(rng);
     }
 
     fn forget(&mut self) {

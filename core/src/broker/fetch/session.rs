@@ -9,7 +9,7 @@
 //! Invariants
 //! - a session's epoch is the one its next request must carry
 //! - an entry is clean only if a visit found neither records nor error
-//! - the cache never holds more than its limit; who is pushed out is told by FETCH_SESSION_ID_NOT_FOUND
+//! - the cache never holds more than its limits of sessions and of partitions; who is pushed out is told by FETCH_SESSION_ID_NOT_FOUND
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,6 +24,10 @@ use crate::types::{LeaderEpoch, Millis, Offset, PartitionIndex, Rng, Uuid};
 pub const INITIAL_EPOCH: i32 = 0;
 /// Epoch of a request outside any session, which closes the one it names.
 pub const FINAL_EPOCH: i32 = -1;
+
+/// Partitions of all sessions together: a stranger's large requests shall not fill the memory. Kafka
+/// bounds only the number of sessions.
+const MOST_ENTRIES: usize = 1 << 20;
 
 /// A topic as its client names it: by name below version 13, by id from there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -205,6 +209,8 @@ pub struct FetchSessions {
     sessions: BTreeMap<i32, Session>,
     by_last_use: BTreeSet<(Millis, i32)>,
     max: usize,
+    /// Entries of all sessions.
+    entries: usize,
     /// An unused session may be pushed out after this long (`FetchManager`: two minutes).
     eviction_ms: Millis,
 }
@@ -215,6 +221,7 @@ impl FetchSessions {
             sessions: BTreeMap::new(),
             by_last_use: BTreeSet::new(),
             max,
+            entries: 0,
             eviction_ms,
         }
     }
@@ -267,6 +274,9 @@ impl FetchSessions {
         now: Millis,
         rng: &mut Rng,
     ) -> (Option<i32>, Option<(i32, Session)>) {
+        if self.entries.saturating_add(size) > MOST_ENTRIES {
+            return (None, None);
+        }
         let mut evicted = None;
         if self.sessions.len() >= self.max {
             let Some(id) = self.evictable(size, now) else {
@@ -299,9 +309,17 @@ impl FetchSessions {
         (size >= smallest).then_some(id)
     }
 
+    /// Tells how many entries a session has now; false when all together are too many, and the session
+    /// must be closed.
+    pub fn account(&mut self, before: usize, after: usize) -> bool {
+        self.entries = (self.entries + after).saturating_sub(before);
+        self.entries <= MOST_ENTRIES
+    }
+
     /// Closes a session.
     pub fn remove(&mut self, id: i32) -> Option<Session> {
         let session = self.sessions.remove(&id)?;
+        self.entries = self.entries.saturating_sub(session.len());
         self.by_last_use.remove(&(session.last_used_ms, id));
         Some(session)
     }
@@ -416,6 +434,19 @@ mod tests {
             Err(ErrorCode::FetchSessionIdNotFound)
         );
         assert_eq!(next_epoch(i32::MAX), 1, "the epoch wraps past the opening one");
+    }
+
+    #[test]
+    fn sessions_together_hold_a_bounded_number_of_partitions() {
+        let mut rng = Rng::new(1);
+        let mut sessions = FetchSessions::new(10, 1000);
+        assert_eq!(sessions.open(MOST_ENTRIES + 1, false, 0, &mut rng).0, None);
+        let id = sessions.open(1, false, 0, &mut rng).0.unwrap();
+        sessions.get_mut(id).unwrap().want(key(0), from(0));
+        assert!(sessions.account(0, 1));
+        assert_eq!(sessions.open(MOST_ENTRIES, false, 0, &mut rng).0, None);
+        sessions.remove(id);
+        assert!(sessions.open(MOST_ENTRIES, false, 0, &mut rng).0.is_some());
     }
 
     #[test]

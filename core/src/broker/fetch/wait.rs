@@ -7,6 +7,7 @@ use crate::broker::caller::Caller;
 use crate::broker::parked::Parked;
 use crate::broker::work::Step;
 use crate::cx::Cx;
+use crate::error::ErrorCode;
 use crate::protocol::StrBytes;
 use crate::protocol::fetch::{FetchPartition, FetchRequest, FetchResponse};
 use crate::replica::ParkedId;
@@ -68,55 +69,66 @@ impl State {
         }
         let context = match context {
             Ok(context) => context,
-            Err(error_code) => {
-                let answer = FetchResponse {
-                    error_code,
-                    ..FetchResponse::default()
-                };
-                return self.out.answer(&caller, answer);
-            }
+            Err(code) => return self.refuse_fetch(&caller, code),
         };
         let mut wait = FetchWait::new(cx.now, caller, request, self.config.fetch_max_bytes);
-        self.enter_session(cx, &mut wait, context, request);
+        if !self.enter_session(cx, &mut wait, context, request) {
+            return self.refuse_fetch(&caller, ErrorCode::FetchSessionIdNotFound);
+        }
         let conn = caller.conn;
         let deadline = (wait.deadline > cx.now).then_some(wait.deadline);
         let id = self.purgatory.park(conn, deadline, Parked::Fetch(Box::new(wait)));
         self.begin_visits(cx, id);
     }
 
-    /// Writes the request's wishes into its session, or keeps them with the fetch when there is none.
-    fn enter_session(&mut self, cx: &mut Cx, wait: &mut FetchWait, context: Context, request: &FetchRequest) {
-        let by_id = wait.caller.version >= FIRST_WITH_TOPIC_ID;
-        let asked = || {
-            request.topics.iter().flat_map(move |topic| {
-                let key = topic_key(by_id, &topic.name, topic.topic_id);
-                topic
-                    .partitions
-                    .iter()
-                    .map(move |partition| (partition_key(&key, partition.partition), wanted(partition)))
-            })
+    fn refuse_fetch(&mut self, caller: &Caller, error_code: ErrorCode) {
+        let answer = FetchResponse {
+            error_code,
+            ..FetchResponse::default()
         };
-        let id = match context {
+        self.out.answer(caller, answer);
+    }
+
+    /// The session that the request belongs to, opened if it asks for one and there is room.
+    fn session_of(&mut self, cx: &mut Cx, context: Context, by_id: bool, size: usize) -> Option<i32> {
+        match context {
             Context::Sessionless => None,
             Context::Full => {
-                let size = request.topics.iter().map(|topic| topic.partitions.len()).sum();
                 let (id, evicted) = self.sessions.open(size, by_id, cx.now, cx.rng);
                 if let Some((id, evicted)) = evicted {
                     self.unwatch_session(id, &evicted);
                 }
                 id
             }
-            Context::Incremental { session } => {
-                wait.full = false;
-                Some(session)
-            }
-        };
-        let Some(session) = id.and_then(|id| self.sessions.get_mut(id)) else {
-            wait.asked = asked().collect();
-            return;
-        };
+            Context::Incremental { session } => Some(session),
+        }
+    }
+
+    /// Writes the request's wishes into its session, or keeps them with the fetch when there is none. False
+    /// when sessions have grown too large, and this one is closed.
+    fn enter_session(
+        &mut self,
+        cx: &mut Cx,
+        wait: &mut FetchWait,
+        context: Context,
+        request: &FetchRequest,
+    ) -> bool {
+        let by_id = wait.caller.version >= FIRST_WITH_TOPIC_ID;
+        let size = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+        let id = self.session_of(cx, context, by_id, size);
+        let asked = request.topics.iter().flat_map(|topic| {
+            let key = topic_key(by_id, &topic.name, topic.topic_id);
+            let wishes = topic.partitions.iter();
+            wishes.map(move |partition| (partition_key(&key, partition.partition), wanted(partition)))
+        });
+        wait.full = !matches!(context, Context::Incremental { .. });
         wait.session = id;
-        for (key, wanted) in asked() {
+        let Some((id, session)) = id.and_then(|id| Some((id, self.sessions.get_mut(id)?))) else {
+            wait.asked = asked.collect();
+            return true;
+        };
+        let before = session.len();
+        for (key, wanted) in asked {
             session.want(key, wanted);
         }
         let mut forgotten = Vec::new();
@@ -127,15 +139,15 @@ impl State {
                 forgotten.extend(session.forget(&key).map(|slot| (key, slot)));
             }
         }
+        let after = session.len();
         for (key, slot) in forgotten {
-            self.unwatch(
-                &key,
-                Watcher::Session {
-                    session: id.unwrap_or_default(),
-                    slot,
-                },
-            );
+            self.unwatch(&key, Watcher::Session { session: id, slot });
         }
+        let fits = self.sessions.account(before, after);
+        if !fits && let Some(closed) = self.sessions.remove(id) {
+            self.unwatch_session(id, &closed);
+        }
+        fits
     }
 
     /// Makes the list of visits from what the session or the request wants, and starts them.

@@ -1,6 +1,7 @@
 //! The broker as a client meets it, through a host in memory.
 
 mod client;
+mod lives;
 mod requests;
 mod sessions;
 mod storage;

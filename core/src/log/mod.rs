@@ -70,7 +70,7 @@ pub use lifecycle::DeletedLog;
 pub use lookup::{FileRange, Located, Lookup, Outcome};
 pub use read::{ReadPlan, TimePlan};
 pub use recovery::{Recover, Recovered};
-pub use time_lookup::TimedOffset;
+pub use time_lookup::{TimeLookup, TimedOffset};
 pub use truncate::{Rebuild, Rebuilt, Truncation};
 
 use crate::cx::Cx;

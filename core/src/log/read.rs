@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use super::job::Job;
 use super::lookup::{FileRange, Locate, Lookup, SegmentToRead, StartFrom, floor_entry};
 use super::segment::Segment;
-use super::time_lookup::LocateTime;
+use super::time_lookup::{LocateTime, TimeLookup, floor_time};
 use super::{Log, Outcome};
 use crate::disk::ReadAt;
 use crate::error::{DiskError, ErrorCode, Refused};
@@ -83,9 +83,28 @@ impl Log {
         Ok((steps, located.outcome))
     }
 
+    /// Looks a time up as ListOffsets would, and tells each step: for the inspector. `None`: no record
+    /// reaches the time.
+    pub fn explain_time_lookup(
+        &self,
+        target_ms: Millis,
+        disk: &dyn ReadAt,
+    ) -> Result<Option<TimeLookup>, DiskError> {
+        let mut steps = TimeLookup::default();
+        let TimePlan::Locate(Job::LocateTime(locate)) = self.plan_watched(target_ms, Some(&mut steps)) else {
+            return Ok(None);
+        };
+        let found = locate.run_watched(disk, Some(&mut steps))?;
+        Ok(found.map(|_| steps))
+    }
+
     /// Plans a search for the first record whose timestamp is at least `target_ms`. Callers compare the
     /// offset found with the limit that the client may see.
     pub fn plan_time_lookup(&self, target_ms: Millis) -> TimePlan {
+        self.plan_watched(target_ms, None)
+    }
+
+    fn plan_watched(&self, target_ms: Millis, steps: Option<&mut TimeLookup>) -> TimePlan {
         let closed_from = self
             .closed
             .iter()
@@ -97,7 +116,7 @@ impl Log {
             .map(|segment| self.closed_to_read(segment))
             .collect();
         if self.active.indexer.greatest.timestamp_ms >= target_ms {
-            segments.push(self.active_to_read_by_time(target_ms));
+            segments.push(self.active_to_read_by_time(target_ms, steps));
         }
         self.time_plan(segments, target_ms)
     }
@@ -219,12 +238,24 @@ impl Log {
         }
     }
 
-    fn active_to_read_by_time(&self, target_ms: Millis) -> SegmentToRead {
+    fn active_to_read_by_time(
+        &self,
+        target_ms: Millis,
+        mut steps: Option<&mut TimeLookup>,
+    ) -> SegmentToRead {
         let indexer = &self.active.indexer;
-        let reached = indexer.times.floor(target_ms).map_or(0, |entry| entry.relative);
+        let times = indexer.times.entries();
+        let Ok(time) = floor_time(
+            times.len(),
+            |at| Ok::<_, Never>(times[at]),
+            target_ms,
+            steps.as_deref_mut(),
+        );
+        let reached = time.map_or(0, |entry| entry.relative);
         let start = reached.max((self.log_start - indexer.base).clamp(0, i64::from(u32::MAX)) as u32);
         let entries = indexer.offsets.entries();
-        let Ok(entry) = floor_entry(entries.len(), |at| Ok::<_, Never>(entries[at]), start, None);
+        let steps = steps.map(|steps| &mut steps.offsets);
+        let Ok(entry) = floor_entry(entries.len(), |at| Ok::<_, Never>(entries[at]), start, steps);
         self.active_to_read(StartFrom::Entry(entry))
     }
 

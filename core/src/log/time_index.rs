@@ -84,14 +84,6 @@ impl TimeIndex {
         let entries = self.entries.get(from..).unwrap_or_default();
         entries.iter().flat_map(|entry| entry.to_bytes()).collect()
     }
-
-    /// The greatest entry at or below `timestamp_ms`.
-    pub fn floor(&self, timestamp_ms: Millis) -> Option<TimeEntry> {
-        let after = self
-            .entries
-            .partition_point(|entry| entry.timestamp_ms <= timestamp_ms);
-        after.checked_sub(1).and_then(|at| self.entries.get(at)).copied()
-    }
 }
 
 #[cfg(test)]
@@ -121,8 +113,6 @@ mod tests {
         );
         assert!(!index.push_if_later(entry(-1, 9)), "no time at all");
         assert!(index.push_if_later(entry(6, 9)));
-        assert_eq!(index.floor(5), Some(entry(5, 0)));
-        assert_eq!(index.floor(4), None);
-        assert_eq!(index.floor(100), Some(entry(6, 9)));
+        assert_eq!(index.entries(), [entry(5, 0), entry(6, 9)]);
     }
 }

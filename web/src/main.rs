@@ -1,39 +1,17 @@
-//! The lab: the core in the browser.
+//! The page: draws what [`highwater_lab`] says, and sends back what the reader wants.
+//!
+//! It is built for the browser by `cargo xtask lab`; elsewhere there is nothing to run.
 
-use highwater_core::record::compression::PURE_RUST;
-use highwater_core::record::{Batch, BatchBuilder, Codec};
-use yew::prelude::*;
+#[cfg(target_arch = "wasm32")]
+mod page;
 
-/// One record, batched in each codec: the size of the batch, and how many records are read back.
-fn batches() -> Vec<(Codec, usize, usize)> {
-    let value = "a record worth compressing, ".repeat(40);
-    Codec::ALL
-        .into_iter()
-        .map(|codec| {
-            let mut builder = BatchBuilder::new(codec);
-            builder.append(0, Some(b"key"), Some(value.as_bytes()), &[]);
-            let bytes = builder.build();
-            let records = Batch::parse(&bytes).and_then(|batch| batch.records(&PURE_RUST, 1 << 20));
-            (codec, bytes.len(), records.map_or(0, |records| records.count()))
-        })
-        .collect()
-}
-
-#[component]
-fn App() -> Html {
-    html! {
-        <main>
-            <h1>{ "Highwater" }</h1>
-            <table>
-                <caption>{ "The same record in a batch of each codec" }</caption>
-                { for batches().into_iter().map(|(codec, bytes, records)| html! {
-                    <tr><th>{ codec.name() }</th><td>{ format!("{bytes} bytes, {records} record") }</td></tr>
-                }) }
-            </table>
-        </main>
-    }
-}
-
+#[cfg(target_arch = "wasm32")]
 fn main() {
-    yew::Renderer::<App>::new().render();
+    page::start();
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn main() {
+    eprintln!("error: the page runs in a browser: build it with `cargo xtask lab`");
+    std::process::exit(2);
 }

@@ -238,11 +238,7 @@ impl Log {
         }
     }
 
-    fn active_to_read_by_time(
-        &self,
-        target_ms: Millis,
-        mut steps: Option<&mut TimeLookup>,
-    ) -> SegmentToRead {
+    fn active_to_read_by_time(&self, target_ms: Millis, mut steps: Option<&mut TimeLookup>) -> SegmentToRead {
         let indexer = &self.active.indexer;
         let times = indexer.times.entries();
         let Ok(time) = floor_time(

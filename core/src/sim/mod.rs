@@ -4,5 +4,9 @@
 //! same inputs and outputs, so that what a test or the lab sees is what would happen.
 
 pub mod host;
+pub mod log_on_memory_disk;
+pub mod story;
 
 pub use host::{Answer, Host};
+pub use log_on_memory_disk::{LogOnMemoryDisk, Restart};
+pub use story::Story;

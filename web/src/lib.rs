@@ -1,0 +1,25 @@
+//! What a scene of the lab is, without a browser: the run, the pictures' contents, the sentences.
+//!
+//! The page (`main.rs`) only draws what stands here and sends back what the reader wants. So the same
+//! words can be computed natively, and a browser test compares them with what the page shows.
+//!
+//! Reading order: [`actions`] is what can happen; [`world`] the run at one moment; [`strip`] its files
+//! as a picture; [`finding`] a look-up in steps; [`fields`] the values for sentences; [`scene`] the
+//! story and its predictions; [`lab`] what the reader does; [`picture`] what the stage shows and says;
+//! [`link`] all of it in one line;
+//! [`annotate`] the bytes of what is chosen; [`say`] numbers and times for people.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+#![forbid(unsafe_code)]
+
+pub mod actions;
+pub mod annotate;
+pub mod fields;
+pub mod finding;
+pub mod lab;
+pub mod link;
+pub mod picture;
+pub mod say;
+pub mod scene;
+pub mod strip;
+pub mod world;

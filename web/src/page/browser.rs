@@ -1,0 +1,148 @@
+//! What is asked of the browser: elements, the clipboard, downloads, and a word when all fails.
+
+use std::cell::RefCell;
+
+use wasm_bindgen::JsCast;
+use web_sys::{Document, Element, HtmlElement, KeyboardEvent};
+
+thread_local! {
+    /// Opens the present place again.
+    static LINK: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+pub fn document() -> Document {
+    gloo::utils::document()
+}
+
+pub fn by_id(id: &str) -> Option<HtmlElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// Part of the address behind the `#`, without it.
+pub fn address_hash() -> String {
+    let hash = gloo::utils::window().location().hash().unwrap_or_default();
+    hash.trim_start_matches('#').to_owned()
+}
+
+/// Remembers the link of the present place, for [`tell_of_panics`].
+pub fn remember_link(link: String) {
+    LINK.with(|kept| kept.replace(link));
+}
+
+/// Puts the link into the address and on the clipboard.
+pub fn copy_link(link: &str) {
+    let window = gloo::utils::window();
+    if let Ok(history) = window.history() {
+        let address = format!("#{link}");
+        // The address is only a convenience: a browser that refuses still has the clipboard.
+        let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&address));
+    }
+    let address = window.location().href().unwrap_or_default();
+    let navigator = window.navigator();
+    // There is none on an insecure address; the link is in the address bar all the same.
+    if js_sys::Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|clipboard| clipboard.is_undefined()) {
+        return;
+    }
+    let copied = navigator.clipboard().write_text(&address);
+    wasm_bindgen_futures::spawn_local(async move {
+        let _ = wasm_bindgen_futures::JsFuture::from(copied).await;
+    });
+}
+
+/// Offers the bytes as a file.
+pub fn download(name: &str, bytes: &[u8]) -> Option<()> {
+    let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
+    let blob = web_sys::Blob::new_with_u8_array_sequence(&parts).ok()?;
+    let address = web_sys::Url::create_object_url_with_blob(&blob).ok()?;
+    let anchor: web_sys::HtmlAnchorElement = document().create_element("a").ok()?.dyn_into().ok()?;
+    anchor.set_href(&address);
+    anchor.set_download(name);
+    anchor.click();
+    gloo::timers::callback::Timeout::new(10_000, move || {
+        let _ = web_sys::Url::revoke_object_url(&address);
+    })
+    .forget();
+    Some(())
+}
+
+/// The theme: `light`, `dark`, or what the system wishes.
+pub fn set_theme(theme: Option<&str>) {
+    let Some(root) = document().document_element() else {
+        return;
+    };
+    let _ = match theme {
+        Some(theme) => root.set_attribute("data-theme", theme),
+        None => root.remove_attribute("data-theme"),
+    };
+}
+
+/// A panic ends everything here. What is left is plain: what happened, the link that brings it back,
+/// and a button of the page itself that loads it anew.
+pub fn tell_of_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        if let Some(text) = by_id("broken-text") {
+            text.set_text_content(Some(&format!("The lab has stopped: {panic}")));
+        }
+        if let Some(link) = by_id("broken-link") {
+            let kept = LINK.with(|link| link.try_borrow().map(|link| link.clone()).unwrap_or_default());
+            let _ = link.set_attribute("href", &format!("#{kept}"));
+        }
+        if let Some(broken) = by_id("broken") {
+            let _ = broken.remove_attribute("hidden");
+        }
+    }));
+}
+
+/// Moves the focus among a group's elements by arrow keys: each group is one stop for Tab.
+pub fn rove(event: &KeyboardEvent) {
+    let Some(group) = event
+        .current_target()
+        .and_then(|target| target.dyn_into::<Element>().ok())
+    else {
+        return;
+    };
+    let Ok(list) = group.query_selector_all("[data-rove]") else {
+        return;
+    };
+    let elements: Vec<Element> = (0..list.length())
+        .filter_map(|at| list.item(at)?.dyn_into().ok())
+        .collect();
+    let active = document().active_element();
+    let Some(at) = elements
+        .iter()
+        .position(|element| Some(element) == active.as_ref())
+    else {
+        return;
+    };
+    let to = match event.key().as_str() {
+        "ArrowRight" | "ArrowDown" => (at + 1).min(elements.len() - 1),
+        "ArrowLeft" | "ArrowUp" => at.saturating_sub(1),
+        "Home" => 0,
+        "End" => elements.len() - 1,
+        _ => return,
+    };
+    handled(event);
+    focus(&elements[to]);
+}
+
+/// HTML and SVG elements both have `focus`, but no common type.
+fn focus(element: &Element) {
+    let focus = js_sys::Reflect::get(element, &"focus".into());
+    if let Some(focus) = focus
+        .ok()
+        .and_then(|focus| focus.dyn_into::<js_sys::Function>().ok())
+    {
+        let _ = focus.call0(element);
+    }
+}
+
+/// The key was for us: nobody else shall see it.
+pub fn handled(event: &KeyboardEvent) {
+    event.prevent_default();
+    event.stop_propagation();
+}
+
+/// Enter or the space bar, on what is no button by birth.
+pub fn is_press(event: &KeyboardEvent) -> bool {
+    matches!(event.key().as_str(), "Enter" | " ")
+}

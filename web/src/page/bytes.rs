@@ -1,0 +1,148 @@
+//! The bytes of what is chosen: hover or focus a field, and its bytes light up.
+
+use std::rc::Rc;
+
+use highwater_core::disk::ReadAt;
+use highwater_core::log::names::FileKind;
+use highwater_core::sim::log_on_memory_disk::DIR;
+use highwater_lab::annotate::Annotated;
+use highwater_lab::lab::{Lab, Wish};
+use highwater_lab::say;
+use highwater_lab::strip::file_name;
+use wasm_bindgen::JsCast;
+use web_sys::Element;
+use yew::prelude::*;
+
+use super::app::Wishes;
+use super::browser;
+
+/// A file to take home.
+#[derive(Clone, PartialEq)]
+pub struct File {
+    pub name: String,
+    pub bytes: bytes::Bytes,
+}
+
+/// The files of the chosen segment as they are on the disk.
+pub fn files(lab: &Lab) -> Rc<Vec<File>> {
+    let (Some(world), Some(chosen)) = (lab.world(), lab.chosen) else {
+        return Rc::default();
+    };
+    let host = world.host();
+    let kinds = [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex];
+    let files = kinds.into_iter().filter_map(|kind| {
+        let name = file_name(chosen.segment(), kind);
+        let path = format!("{}/{name}", host.path());
+        let len = host.disk().len(DIR, &path).ok()?;
+        let bytes = host.disk().read_at(DIR, &path, 0, len as usize).ok()?;
+        Some(File { name, bytes })
+    });
+    Rc::new(files.collect())
+}
+
+#[derive(Clone, PartialEq, Properties)]
+pub struct Props {
+    pub shown: Rc<Annotated>,
+    pub disk: Rc<Vec<File>>,
+    pub wishes: Wishes,
+    pub narrow: bool,
+}
+
+#[component]
+pub fn Bytes(props: &Props) -> Html {
+    let lit = use_state(|| None::<usize>);
+    let shown = &props.shown;
+    let close = {
+        let wishes = props.wishes.clone();
+        Callback::from(move |_: MouseEvent| wishes.dispatch(Wish::Choose(None)))
+    };
+    let hover = {
+        let (lit, shown) = (lit.setter(), shown.clone());
+        Callback::from(move |event: MouseEvent| {
+            let target = event
+                .target()
+                .and_then(|target| target.dyn_into::<Element>().ok());
+            let at = target.and_then(|target| target.get_attribute("data-at")?.parse().ok());
+            if let Some(at) = at {
+                lit.set(shown.field_at(at));
+            }
+        })
+    };
+    html! {
+        <section class="bytes" aria-label={format!("Bytes of {}", shown.file)}>
+            <h2>
+                <b>{ &shown.file }</b>
+                <span>{ format!("{} bytes from byte {}", say::number(shown.bytes.len() as u64), say::number(shown.from)) }</span>
+                <button onclick={close}>{ "Close" }</button>
+            </h2>
+            <p class="downloads">{ for props.disk.iter().map(download) }</p>
+            <div class="two">
+                <div class="hex" aria-hidden="true" onmouseover={hover}>{ for rows(shown, *lit, props.narrow) }</div>
+                { fields(shown, &lit) }
+            </div>
+            if shown.left_out > 0 {
+                <p>{ format!("{} more bytes are not shown; the download has them.", say::number(shown.left_out as u64)) }</p>
+            }
+        </section>
+    }
+}
+
+fn download(file: &File) -> Html {
+    let get = {
+        let file = file.clone();
+        Callback::from(move |_: MouseEvent| {
+            browser::download(&file.name, &file.bytes);
+        })
+    };
+    let (_, suffix) = file.name.split_once('.').unwrap_or(("", &file.name));
+    html! {
+        <button onclick={get} aria-label={format!("Download {}", file.name)}>{ format!("Download .{suffix}") }</button>
+    }
+}
+
+fn rows(shown: &Annotated, lit: Option<usize>, narrow: bool) -> Vec<Html> {
+    let columns = if narrow { 8 } else { 16 };
+    let lit = lit
+        .and_then(|lit| shown.fields.get(lit))
+        .map_or(0..0, |field| field.from..field.to);
+    let row = |(at, row): (usize, &[u8])| {
+        let from = at * columns;
+        html! {
+            <div class="row">
+                <span class="at">{ format!("{:05x}", shown.from as usize + from) }</span>
+                { for row.iter().enumerate().map(|(nth, byte)| {
+                    let at = from + nth;
+                    let odd = shown.field_at(at).is_some_and(|field| field % 2 == 1);
+                    let class = classes!("byte", lit.contains(&at).then_some("lit"), odd.then_some("odd"));
+                    html! { <span {class} data-at={at.to_string()}>{ format!("{byte:02x}") }</span> }
+                }) }
+            </div>
+        }
+    };
+    shown.bytes.chunks(columns).enumerate().map(row).collect()
+}
+
+fn fields(shown: &Annotated, lit: &UseStateHandle<Option<usize>>) -> Html {
+    let field = |(nth, field): (usize, &highwater_lab::annotate::Field)| {
+        let light = {
+            let lit = lit.setter();
+            move || lit.set(Some(nth))
+        };
+        let (over, focus) = (light.clone(), light);
+        let tab = if nth == 0 { "0" } else { "-1" };
+        html! {
+            <li class={classes!((**lit == Some(nth)).then_some("lit"))} data-rove="" tabindex={tab}
+                onmouseover={Callback::from(move |_: MouseEvent| over())}
+                onfocus={Callback::from(move |_: FocusEvent| focus())}>
+                <span class="place">{ format!("{}–{}", field.from, field.to.saturating_sub(1)) }</span>
+                <b>{ &field.name }</b>
+                <span>{ &field.value }</span>
+            </li>
+        }
+    };
+    html! {
+        <ul class="fields" aria-label="Fields" onkeydown={Callback::from(|event: KeyboardEvent| browser::rove(&event))}>
+            { for shown.fields.iter().enumerate().map(field) }
+        </ul>
+    }
+}

@@ -1,0 +1,22 @@
+//! The picture in the middle.
+
+use highwater_lab::lab::Lab;
+use highwater_lab::picture::Picture;
+use yew::prelude::*;
+
+use super::app::Wishes;
+use super::{browser, steps, strip};
+
+pub fn view(lab: &Lab, wishes: &Wishes, width: u32) -> Html {
+    let picture = Picture::of(lab);
+    let content = match &picture {
+        Picture::Strip(segments) => strip::view(lab, segments, wishes, width),
+        Picture::Steps { steps, cost } => steps::view(lab, steps, cost.as_deref()),
+    };
+    html! {
+        <section id="stage" role="group" aria-label="The log's files"
+            onkeydown={Callback::from(|event: KeyboardEvent| browser::rove(&event))}>
+            { content }
+        </section>
+    }
+}

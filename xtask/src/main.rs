@@ -4,6 +4,7 @@
 //! book, interpreting WebAssembly) is in packages of its own, so that `cargo xtask test --quick`
 //! compiles none of it twice.
 
+mod bench;
 mod clients;
 mod counts;
 mod job;
@@ -37,6 +38,13 @@ enum Command {
     Test(test::Options),
     /// Check the rules of this repository that no compiler knows
     Tidy,
+    /// Measure the release binary, with `--against kafka` beside Apache Kafka; `--help` has the options
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// Options of the measurement, for instance `--against kafka --quick`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
     /// Build the lab, and print its size by crate
     Lab {
         /// Where the page goes
@@ -56,6 +64,7 @@ fn main() -> ExitCode {
         Command::Up { options } => up::up(&options),
         Command::Test(options) => test::run(&options),
         Command::Tidy => tidy::run(),
+        Command::Bench { options } => bench::run(&options),
         Command::Lab { out } => site::build("lab", &out),
         Command::Book { out } => site::build("book", &out),
     };

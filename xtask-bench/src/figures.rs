@@ -1,0 +1,204 @@
+//! The figures that are reported: what each is called, what it stands beside, and what to reach.
+
+/// How a figure is judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// Only reported.
+    None,
+    /// At least this many times Kafka's.
+    TimesKafka(f64),
+    /// At most this share of Kafka's.
+    ShareOfKafka(f64),
+    /// At most this many times the floor.
+    TimesFloor(f64),
+    /// At most this, in the figure's unit.
+    AtMost(f64),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    pub id: &'static str,
+    pub label: &'static str,
+    pub unit: &'static str,
+    /// The bare program beside it.
+    pub floor: Option<&'static str>,
+    pub goal: Goal,
+}
+
+pub const FLOORS: [(&str, &str, &str); 6] = [
+    ("receive", "recv into one buffer of 1 MiB", "CPU s/GB"),
+    (
+        "receive_write",
+        "recv 1 MiB, write over touched pages",
+        "CPU s/GB",
+    ),
+    ("send_file", "sendfile from the page cache", "CPU s/GB"),
+    ("read_send", "pread, send", "CPU s/GB"),
+    (
+        "request_cpu",
+        "200 B request, pwrite, answer: 1000/s on one thread",
+        "CPU µs/request",
+    ),
+    ("request_p50", "the same: p50", "ms"),
+];
+
+const fn figure(id: &'static str, label: &'static str, unit: &'static str, goal: Goal) -> Figure {
+    Figure {
+        id,
+        label,
+        unit,
+        floor: None,
+        goal,
+    }
+}
+
+impl Figure {
+    const fn beside(mut self, floor: &'static str) -> Self {
+        self.floor = Some(floor);
+        self
+    }
+}
+
+const CPU: &str = "CPU s/GB";
+const USER: &str = "user s/GB";
+
+/// In the order of the table. The part of an id before the dot names the measurement (`--only`).
+pub const FIGURES: [Figure; 31] = [
+    figure(
+        "start.first_answer",
+        "start to first answer",
+        "ms",
+        Goal::AtMost(50.0),
+    ),
+    figure("start.memory", "resident memory, idle", "MB", Goal::AtMost(20.0)),
+    figure(
+        "memory.loaded",
+        "resident memory, most under load",
+        "MB",
+        Goal::AtMost(40.0),
+    ),
+    figure(
+        "1k.produce",
+        "produce 1 KiB, one partition, acks=all",
+        "MB/s",
+        Goal::TimesKafka(1.8),
+    ),
+    figure("1k.produce_cpu", "produce 1 KiB", CPU, Goal::TimesFloor(1.5)).beside("receive_write"),
+    figure("1k.produce_user", "produce 1 KiB", USER, Goal::None),
+    figure(
+        "100b.produce",
+        "produce 100 B, one partition, acks=1",
+        "M msg/s",
+        Goal::TimesKafka(1.7),
+    ),
+    figure("100b.produce_cpu", "produce 100 B", CPU, Goal::ShareOfKafka(0.25)).beside("receive_write"),
+    figure("100b.produce_user", "produce 100 B", USER, Goal::None),
+    figure(
+        "lz4.produce",
+        "produce ~1 KiB JSON in lz4, one partition",
+        "MB/s",
+        Goal::None,
+    ),
+    figure(
+        "lz4.produce_cpu",
+        "produce JSON in lz4",
+        CPU,
+        Goal::ShareOfKafka(0.5),
+    ),
+    figure(
+        "zstd.produce",
+        "produce ~1 KiB JSON in zstd, one partition",
+        "MB/s",
+        Goal::None,
+    ),
+    figure(
+        "zstd.produce_cpu",
+        "produce JSON in zstd",
+        CPU,
+        Goal::ShareOfKafka(0.5),
+    ),
+    figure(
+        "1k.fetch",
+        "fetch 1 KiB from page cache, one partition",
+        "GB/s",
+        Goal::TimesKafka(1.0),
+    ),
+    figure("1k.fetch_cpu", "fetch 1 KiB", CPU, Goal::ShareOfKafka(0.5)).beside("send_file"),
+    figure(
+        "100b.fetch",
+        "fetch 100 B from page cache, one partition",
+        "GB/s",
+        Goal::TimesKafka(1.0),
+    ),
+    figure("100b.fetch_cpu", "fetch 100 B", CPU, Goal::ShareOfKafka(0.5)).beside("send_file"),
+    figure(
+        "six.fetch",
+        "fetch 1 KiB, six partitions",
+        "GB/s",
+        Goal::TimesKafka(1.0),
+    ),
+    figure(
+        "six.fetch_cpu",
+        "fetch 1 KiB, six partitions",
+        CPU,
+        Goal::ShareOfKafka(1.0),
+    )
+    .beside("send_file"),
+    figure(
+        "java.produce",
+        "Java producer as it comes, 100 B, acks=all",
+        "MB/s",
+        Goal::None,
+    ),
+    figure(
+        "java.produce_cpu",
+        "Java producer, 100 B",
+        CPU,
+        Goal::ShareOfKafka(0.25),
+    ),
+    figure(
+        "steady.p50",
+        "1000 msg/s, acks=all: p50",
+        "ms",
+        Goal::ShareOfKafka(0.5),
+    )
+    .beside("request_p50"),
+    figure("steady.p99", "1000 msg/s: p99", "ms", Goal::ShareOfKafka(0.5)),
+    figure("steady.p999", "1000 msg/s: p99.9", "ms", Goal::None),
+    figure(
+        "steady.core",
+        "1000 msg/s",
+        "% of a core",
+        Goal::ShareOfKafka(0.25),
+    ),
+    figure("steady.request", "1000 msg/s", "CPU µs/request", Goal::None).beside("request_cpu"),
+    figure(
+        "connections.memory",
+        "5,000 idle connections",
+        "KiB each",
+        Goal::None,
+    ),
+    figure(
+        "connections.core",
+        "5,000 idle connections",
+        "% of a core",
+        Goal::None,
+    ),
+    figure("partitions.create", "making 10,000 partitions", "s", Goal::None),
+    figure(
+        "partitions.core",
+        "10,000 idle partitions",
+        "% of a core",
+        Goal::AtMost(2.0),
+    ),
+    figure(
+        "partitions.memory",
+        "10,000 idle partitions, resident memory",
+        "MB",
+        Goal::None,
+    ),
+];
+
+pub fn of(id: &str) -> Option<&'static Figure> {
+    FIGURES.iter().find(|figure| figure.id == id)
+}

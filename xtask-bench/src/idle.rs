@@ -1,0 +1,73 @@
+//! What a broker costs that does nothing: just started, with many connections, with many partitions.
+
+use std::time::{Duration, Instant};
+
+use crate::broker::Broker;
+use crate::loads::Values;
+use crate::plan::{PARTITIONS_OF_IDLE_TOPIC, Plan};
+use crate::{Result, topics};
+
+/// What has just happened on a broker shall not count as idling.
+const SETTLE: Duration = Duration::from_secs(2);
+
+pub fn started(broker: &Broker) -> Result<Values> {
+    std::thread::sleep(Duration::from_secs(1));
+    Ok(vec![
+        ("start.first_answer", broker.first_answer.as_secs_f64() * 1e3),
+        ("start.memory", mb(broker.memory()?.resident_kib)),
+    ])
+}
+
+pub fn most_memory(broker: &Broker) -> Result<Values> {
+    Ok(vec![("memory.loaded", mb(broker.memory()?.peak_kib))])
+}
+
+/// Connections that have had one answer each and then are silent.
+pub fn connections(broker: &Broker, plan: &Plan) -> Result<Values> {
+    let before = broker.memory()?.resident_kib;
+    let mut open = Vec::with_capacity(plan.idle_connections);
+    for number in 0..plan.idle_connections {
+        let connection = broker
+            .connect()
+            .map_err(|e| format!("connection {number}: {e}"))?;
+        open.push(connection);
+    }
+    let share = core_share(broker, plan)?;
+    let grown = broker.memory()?.resident_kib - before;
+    Ok(vec![
+        ("connections.memory", grown / open.len() as f64),
+        ("connections.core", share),
+    ])
+}
+
+/// Partitions that nobody writes to or reads from.
+pub fn partitions(broker: &Broker, plan: &Plan) -> Result<Values> {
+    let began = Instant::now();
+    for topic in 0..plan.idle_topics {
+        topics::create(
+            &broker.address(),
+            &format!("idle-{topic}"),
+            PARTITIONS_OF_IDLE_TOPIC,
+        )?;
+    }
+    let took_s = began.elapsed().as_secs_f64();
+    let share = core_share(broker, plan)?;
+    Ok(vec![
+        ("partitions.create", took_s),
+        ("partitions.core", share),
+        ("partitions.memory", mb(broker.memory()?.resident_kib)),
+    ])
+}
+
+/// Percent of a core that the broker uses while nothing is asked of it.
+fn core_share(broker: &Broker, plan: &Plan) -> Result<f64> {
+    std::thread::sleep(SETTLE);
+    let (before, began) = (broker.cpu()?, Instant::now());
+    std::thread::sleep(Duration::from_secs(plan.idle_s));
+    let used_s = broker.cpu()?.since(before).total_s();
+    Ok(used_s * 100.0 / began.elapsed().as_secs_f64())
+}
+
+fn mb(kib: f64) -> f64 {
+    kib * 1024.0 / 1e6
+}

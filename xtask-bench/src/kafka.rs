@@ -1,0 +1,125 @@
+//! Apache Kafka from Maven, by the same pom as the tests use: its broker and its producer.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::{Result, at, root};
+
+/// What `kafka-server-start.sh` gives the virtual machine.
+const HEAP: [&str; 2] = ["-Xmx1G", "-Xms1G"];
+const COLLECTOR: [&str; 4] = [
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+];
+/// Any id will do: the cluster lives for one run.
+const CLUSTER_ID: &str = "MkU3OEVBNTcwNTJENDM2Qg";
+
+/// The folder of Kafka's jars; Maven fetches them if they are missing.
+pub fn jars() -> Result<PathBuf> {
+    let jars = root().join("target/clients/java/lib");
+    if !jars.is_dir() {
+        let mut maven = Command::new("mvn");
+        maven
+            .args(["--batch-mode", "--quiet", "package"])
+            .current_dir(root().join("tests/clients/java"));
+        run(&mut maven).map_err(|why| format!("Kafka cannot be fetched by Maven: {why}"))?;
+    }
+    Ok(jars)
+}
+
+/// Whether the Java producer can be run without fetching anything.
+pub fn java_is_there() -> bool {
+    let java = Command::new("java")
+        .arg("-version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    java.is_ok_and(|status| status.success()) && root().join("target/clients/java/lib").is_dir()
+}
+
+/// A broker that is its own controller, formatted and ready to be started.
+pub fn broker(jars: &Path, directory: &Path, port: u16, controller_port: u16) -> Result<Command> {
+    let properties = format!(
+        "process.roles=broker,controller\nnode.id=1\n\
+         listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}\n\
+         controller.listener.names=CONTROLLER\n\
+         controller.quorum.voters=1@127.0.0.1:{controller_port}\n\
+         offsets.topic.replication.factor=1\nlog.dirs={}\n",
+        directory.join("data").display()
+    );
+    let file = directory.join("server.properties");
+    at(&file, std::fs::write(&file, properties))?;
+    let mut format = java(jars, &[]);
+    format.args([
+        "kafka.tools.StorageTool",
+        "format",
+        "--cluster-id",
+        CLUSTER_ID,
+        "--config",
+    ]);
+    run(format.arg(&file))?;
+    let mut broker = java(jars, &[&HEAP[..], &COLLECTOR].concat());
+    broker.arg("kafka.Kafka").arg(file);
+    Ok(broker)
+}
+
+/// Kafka's own producer with its default settings: `count` messages of 100 bytes with acks=all.
+/// Answers how many bytes it sent in a second, without the time that Java took to start.
+pub fn producer_performance(address: &str, topic: &str, count: u64) -> Result<f64> {
+    let mut tool = java(&jars()?, &["-Xmx512M"]);
+    tool.args(["org.apache.kafka.tools.ProducerPerformance", "--topic", topic]);
+    tool.args([
+        "--num-records",
+        &count.to_string(),
+        "--record-size",
+        "100",
+        "--throughput",
+        "-1",
+    ]);
+    tool.args(["--bootstrap-server", address, "--command-property", "acks=all"]);
+    let said = run(&mut tool)?;
+    let records = records_a_second(&said).ok_or_else(|| format!("ProducerPerformance said:\n{said}"))?;
+    Ok(records * 100.0)
+}
+
+/// Its last such line sums up: `50000 records sent, 49019.6 records/sec (4.67 MB/sec), ...`.
+fn records_a_second(said: &str) -> Option<f64> {
+    let line = said.lines().rfind(|line| line.contains(" records sent, "))?;
+    let (before, _) = line.split_once(" records/sec")?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
+fn java(jars: &Path, options: &[&str]) -> Command {
+    let mut java = Command::new("java");
+    java.args(options).arg("-cp").arg(jars.join("*"));
+    java
+}
+
+/// Runs a program to its end; answers what it printed.
+fn run(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("cannot run {program}: {e}; `cargo xtask test` says how to get it"))?;
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    match output.status.success() {
+        true => Ok(said),
+        false => Err(format!("{program} failed:\n{}", said.trim_end())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_read_from_the_last_line() {
+        let said = "10 records sent, 1.5 records/sec (0.00 MB/sec), 1 ms avg\n\
+                    50 records sent, 49019.6 records/sec (4.67 MB/sec), 2 ms avg, 3 ms 50th\n";
+        assert_eq!(records_a_second(said), Some(49019.6));
+        assert_eq!(records_a_second("nothing"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Measures the release binary as a whole process: called by `cargo xtask bench`.
+//!
+//! In one run, on one machine: the floors (bare programs that do only what a broker must), Highwater,
+//! and with `--against kafka` Apache Kafka under the same load, by turns. Ratios within a run hold;
+//! absolute figures wander. Everything is bounded, and each process that is started here is ended here.
+
+mod broker;
+mod figures;
+mod floors;
+mod idle;
+mod kafka;
+mod load;
+mod loads;
+mod machine;
+mod meter;
+mod payload;
+mod plan;
+mod report;
+mod run;
+mod statistics;
+mod table;
+mod topics;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+
+/// What fails here fails with one line for the reader.
+type Result<T> = std::result::Result<T, String>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Against {
+    Kafka,
+}
+
+#[derive(Parser)]
+#[command(name = "cargo xtask bench")]
+struct Arguments {
+    /// Measure this too, by turns
+    #[arg(long)]
+    against: Option<Against>,
+    /// Less of everything: a look, in under 4 minutes
+    #[arg(long)]
+    quick: bool,
+    /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady); may be given again
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Put the table into the book's page on performance
+    #[arg(long)]
+    book: bool,
+    /// The broker's binary
+    #[arg(long, default_value = "target/release/highwater", value_name = "FILE")]
+    binary: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match bench(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(arguments: &Arguments) -> Result<()> {
+    let out = root().join("target/bench");
+    at(&out, std::fs::create_dir_all(&out))?;
+    let report = run::run(arguments, &out)?;
+    let markdown = table::markdown(&report);
+    let json = serde_json::to_string_pretty(&report.json()).map_err(said)?;
+    for (name, text) in [("report.json", &json), ("report.md", &markdown)] {
+        let path = out.join(name);
+        at(&path, std::fs::write(&path, text))?;
+    }
+    println!("\n{}", table::text(&report));
+    println!("also in {}", out.join("report.json").display());
+    if arguments.book {
+        table::into_book(&root().join("book/src/performance.md"), &markdown)?;
+    }
+    Ok(())
+}
+
+/// The repository's root.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
+}
+
+/// Names the path in an error of the file system.
+fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T> {
+    result.map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// An error's own words.
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,244 @@
+//! One run: what is measured in which order, the systems by turns, with progress shown.
+
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::broker::{Broker, System};
+use crate::figures;
+use crate::floors::{self, Floors};
+use crate::loads::{self, Loads, Values};
+use crate::machine::Machine;
+use crate::plan::Plan;
+use crate::report::Report;
+use crate::{Against, Arguments, Result, idle, kafka, meter, root, said, table};
+
+/// Measurements besides the loads.
+const OTHERS: [&str; 4] = ["floors", "start", "connections", "partitions"];
+
+struct Run<'a> {
+    out: &'a Path,
+    systems: Vec<System>,
+    only: &'a [String],
+    loads: Loads,
+    report: Report,
+    bar: ProgressBar,
+}
+
+pub fn run(arguments: &Arguments, out: &Path) -> Result<Report> {
+    check_names(&arguments.only)?;
+    raise_descriptors()?;
+    let mut systems = vec![System::Highwater {
+        binary: binary(&arguments.binary)?,
+    }];
+    if arguments.against == Some(Against::Kafka) {
+        systems.push(System::Kafka { jars: kafka::jars()? });
+    }
+    let plan = match arguments.quick {
+        true => Plan::quick(),
+        false => Plan::whole(),
+    };
+    let mut run = Run {
+        out,
+        systems,
+        only: &arguments.only,
+        loads: Loads::new(plan),
+        report: Report::new(Machine::this(), arguments.quick),
+        bar: ProgressBar::new(0),
+    };
+    run.bar.set_length(run.steps());
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed_precise} {msg}");
+    run.bar.set_style(style.map_err(said)?);
+    run.floors()?;
+    run.starts()?;
+    run.loads()?;
+    run.idle()?;
+    run.bar.finish_and_clear();
+    Ok(run.report)
+}
+
+impl Run<'_> {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    fn steps(&self) -> u64 {
+        let count = |name: &&str| u64::from(self.wants(name));
+        let systems = self.systems.len() as u64;
+        let runs = u64::from(self.loads.plan.runs);
+        let loads: u64 = loads::ALL.iter().map(|(name, _)| count(name)).sum();
+        let warming = u64::from(loads > 0);
+        let idle: u64 = ["connections", "partitions"].iter().map(count).sum();
+        count(&"floors") * runs + systems * (runs * (count(&"start") + loads) + warming + idle)
+    }
+
+    fn floors(&mut self) -> Result<()> {
+        let plan = &self.loads.plan;
+        self.bar.set_message("page cache");
+        floors::touch_page_cache(self.out, plan.touched_bytes)?;
+        if !self.wants("floors") {
+            return Ok(());
+        }
+        let floors = Floors::prepare(self.out, plan.floor_bytes, plan.steady_s)?;
+        for _ in 0..plan.runs {
+            self.bar.set_message("floors");
+            let request = floors.request()?;
+            let values = [
+                ("receive", floors.receive()?),
+                ("receive_write", floors.receive_and_write()?),
+                ("send_file", floors.send_file()?),
+                ("read_send", floors.read_and_send()?),
+                ("request_cpu", request.cpu_us),
+                ("request_p50", request.p50_ms),
+            ];
+            let load = meter::load_average();
+            for (name, value) in values {
+                self.report.note_floor(name, value, load);
+            }
+            self.say("floors", "", &values, load);
+            self.bar.inc(1);
+        }
+        Ok(())
+    }
+
+    fn starts(&mut self) -> Result<()> {
+        if !self.wants("start") {
+            return Ok(());
+        }
+        for _ in 0..self.loads.plan.runs {
+            for system in self.systems.clone() {
+                self.bar.set_message(format!("{} starts", system.name()));
+                let broker = Broker::start(&system, self.out, "start")?;
+                let values = idle::started(&broker)?;
+                broker.stop()?;
+                self.note("start", &system, &values);
+            }
+        }
+        Ok(())
+    }
+
+    /// The systems run side by side, and are loaded one after the other.
+    fn loads(&mut self) -> Result<()> {
+        let wanted: Vec<_> = loads::ALL.iter().filter(|(name, _)| self.wants(name)).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut brokers = Vec::new();
+        for system in self.systems.clone() {
+            self.bar.set_message(format!("{} warms up", system.name()));
+            let broker = Broker::start(&system, self.out, "loads")?;
+            self.loads.warm(&broker)?;
+            self.bar.inc(1);
+            brokers.push((system, broker));
+        }
+        for (name, load) in wanted {
+            for turn in 0..self.loads.plan.runs {
+                for (system, broker) in &brokers {
+                    self.bar.set_message(format!("{name}: {}", system.name()));
+                    let values = load(&self.loads, broker, &format!("{name}-{turn}"))?;
+                    self.note(name, system, &values);
+                }
+            }
+        }
+        for (system, broker) in brokers {
+            let values = idle::most_memory(&broker)?;
+            let load = meter::load_average();
+            self.take("memory", &system, &values, load);
+            broker.stop()?;
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self) -> Result<()> {
+        let (connections, partitions) = (self.wants("connections"), self.wants("partitions"));
+        if !connections && !partitions {
+            return Ok(());
+        }
+        for system in self.systems.clone() {
+            let broker = Broker::start(&system, self.out, "idle")?;
+            if connections {
+                self.bar
+                    .set_message(format!("{}: idle connections", system.name()));
+                let values = idle::connections(&broker, &self.loads.plan)?;
+                self.note("connections", &system, &values);
+            }
+            if partitions {
+                self.bar
+                    .set_message(format!("{}: idle partitions", system.name()));
+                let values = idle::partitions(&broker, &self.loads.plan)?;
+                self.note("partitions", &system, &values);
+            }
+            broker.stop()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the values of one step.
+    fn note(&mut self, name: &str, system: &System, values: &Values) {
+        let load = meter::load_average();
+        self.take(name, system, values, load);
+        self.bar.inc(1);
+    }
+
+    fn take(&mut self, name: &str, system: &System, values: &Values, load: f64) {
+        for (id, value) in values {
+            self.report.note(system.name(), id, *value, load);
+        }
+        self.say(name, system.name(), values, load);
+    }
+
+    /// One line for a step, above the bar.
+    fn say(&self, name: &str, who: &str, values: &[(&'static str, f64)], load: f64) {
+        let values: Vec<String> = values
+            .iter()
+            .map(|(id, value)| {
+                let unit = figures::of(id).map_or("", |figure| figure.unit);
+                let short = id.rsplit('.').next().unwrap_or(id);
+                format!("{short} {} {unit}", table::number(*value))
+                    .trim_end()
+                    .to_owned()
+            })
+            .collect();
+        let line = format!("{name:12} {who:10} {}  [load {load:.1}]", values.join(", "));
+        self.bar.suspend(|| println!("{line}"));
+    }
+}
+
+fn check_names(only: &[String]) -> Result<()> {
+    let names: Vec<&str> = OTHERS
+        .into_iter()
+        .chain(loads::ALL.iter().map(|(name, _)| *name))
+        .collect();
+    match only.iter().find(|name| !names.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "there is no measurement '{name}'; there are {}",
+            names.join(", ")
+        )),
+    }
+}
+
+fn binary(given: &Path) -> Result<PathBuf> {
+    let path = root().join(given);
+    match path.is_file() {
+        true => Ok(path),
+        false => Err(format!(
+            "{}: no such binary; `cargo xtask bench` builds it",
+            path.display()
+        )),
+    }
+}
+
+/// Thousands of connections and partitions need as many descriptors, here and in the brokers.
+fn raise_descriptors() -> Result<()> {
+    let most = getrlimit(Resource::Nofile).maximum;
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: most,
+            maximum: most,
+        },
+    )
+    .map_err(|e| format!("cannot raise the limit of open files: {e}"))
+}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use highwater_core::config::BrokerConfig;
 
-use super::Failure;
+use super::{Failure, say};
 use crate::{host, logging};
 
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     host::run(&loaded.config, None, |addresses| {
         for listener in &addresses.listeners {
-            println!("listening on {}:{}", listener.host, listener.port);
+            say(&format!("listening on {}:{}", listener.host, listener.port));
         }
     })?;
     Ok(())

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use highwater_core::config::{BrokerConfig, Setting};
 
-use super::Failure;
+use super::{Failure, say};
 use crate::{host, logging};
 
 /// What differs from `server` with an empty file, so that one machine with one broker works at once.
@@ -63,18 +63,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn announce(addresses: &host::Addresses, data: &std::path::Path) {
     for listener in &addresses.listeners {
         let address = format!("{}:{}", listener.host, listener.port);
-        println!(
+        say(&format!(
             "Kafka clients  {address}  (listening, data in {})",
             data.display()
-        );
-        println!("try            echo hello | kcat -b {address} -t greetings -P");
-        println!("               kcat -b {address} -t greetings -C -o beginning -e");
+        ));
+        say(&format!(
+            "try            echo hello | kcat -b {address} -t greetings -P"
+        ));
+        say(&format!(
+            "               kcat -b {address} -t greetings -C -o beginning -e"
+        ));
     }
     if let Some(page) = addresses.page {
-        println!("lab            http://{page}/");
-        println!("book           http://{page}/book/");
+        say(&format!("lab            http://{page}/"));
+        say(&format!("book           http://{page}/book/"));
     }
     let differences = DIFFERENCES.map(|(key, value)| format!("{key}={value}"));
-    println!("unlike server  {}", differences.join(", "));
-    println!("stop           Ctrl-C");
+    say(&format!("unlike server  {}", differences.join(", ")));
+    say("stop           Ctrl-C");
 }

@@ -156,6 +156,7 @@ error_codes! {
     TelemetryTooLarge = 118, "TELEMETRY_TOO_LARGE", false;
     InvalidRegistration = 119, "INVALID_REGISTRATION", false;
     TransactionAbortable = 120, "TRANSACTION_ABORTABLE", false;
+    RebootstrapRequired = 129, "REBOOTSTRAP_REQUIRED", false;
 }
 
 impl ErrorCode {

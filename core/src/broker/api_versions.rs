@@ -12,10 +12,19 @@ impl State {
     pub(super) fn api_versions(&mut self, caller: &Caller, request: &ApiVersionsRequest) {
         let error = if caller.version >= 3 && !is_valid(request) {
             ErrorCode::InvalidRequest
+        } else if self.is_another(request) {
+            ErrorCode::RebootstrapRequired
         } else {
             ErrorCode::None
         };
         self.out.answer(caller, answer(error));
+    }
+
+    /// The client means another broker, or one of another cluster, by this address (KIP-1242).
+    fn is_another(&self, request: &ApiVersionsRequest) -> bool {
+        let other_cluster = |id: &str| id != self.cluster_id();
+        let other_node = request.node_id >= 0 && request.node_id != self.config.node_id;
+        request.cluster_id.as_deref().is_some_and(other_cluster) || other_node
     }
 
     /// A version that is not served: the answer takes the form of version 0, which every client reads.

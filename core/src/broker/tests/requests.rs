@@ -58,6 +58,29 @@ fn everything_that_is_listed_is_served() {
     }
 }
 
+#[test]
+fn a_client_that_means_another_broker_is_sent_back_to_its_bootstrap_addresses() {
+    let mut host = broker();
+    let cluster = make_topic(&mut host, "t").cluster_id;
+    let conn = host.connect();
+    let mut code = |node_id: i32, cluster: Option<&str>| {
+        let body = message(|body: &mut ApiVersionsRequest| {
+            body.client_software_name = "a".into();
+            body.client_software_version = "1".into();
+            body.node_id = node_id;
+            body.cluster_id = cluster.map(Into::into);
+        });
+        match host.ask(conn, 5, &RequestBody::ApiVersions(body)) {
+            Some(ResponseBody::ApiVersions(answer)) => answer.error_code,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(code(1, cluster.as_deref()), 0);
+    assert_eq!(code(-1, None), 0);
+    assert_eq!(code(2, cluster.as_deref()), 129);
+    assert_eq!(code(1, Some("another")), 129);
+}
+
 fn first_row(
     host: &mut Host,
     acks: i16,

@@ -62,6 +62,8 @@ struct Entry {
 #[derive(Default)]
 struct Table {
     entries: HashMap<FileId, Entry>,
+    /// The latest file that was bound to a path, for jobs, which know only paths.
+    by_path: BTreeMap<RelPath, FileId>,
     open: usize,
     uses: u64,
     /// Where a path went, for jobs that still know the old name.
@@ -115,12 +117,10 @@ impl Files {
             handle: Some(handle),
             used: table.uses,
         };
+        table.forget(id);
         table.open += 1;
-        if let Some(old) = table.entries.insert(id, entry)
-            && old.handle.is_some()
-        {
-            table.open -= 1;
-        }
+        table.entries.insert(id, entry);
+        table.by_path.insert(Arc::clone(path), id);
         Ok(())
     }
 
@@ -145,21 +145,33 @@ impl Files {
         Ok(handle)
     }
 
-    pub fn close(&self, id: FileId) {
+    /// The file at the path, if it is open.
+    pub fn open_at(&self, path: &str) -> Option<Arc<OpenFile>> {
         let mut table = self.table.lock();
-        if let Some(entry) = table.entries.remove(&id)
-            && entry.handle.is_some()
-        {
-            table.open -= 1;
-        }
+        table.uses += 1;
+        let uses = table.uses;
+        let id = *table.by_path.get(path)?;
+        let entry = table.entries.get_mut(&id)?;
+        entry.used = uses;
+        entry.handle.clone()
+    }
+
+    pub fn close(&self, id: FileId) {
+        self.table.lock().forget(id);
     }
 
     /// Follows a rename of a file, or of a directory with all in it.
     pub fn renamed(&self, from: &RelPath, to: &RelPath) {
         let mut table = self.table.lock();
-        for entry in table.entries.values_mut() {
+        let table = &mut *table;
+        table.by_path.remove(to);
+        for (id, entry) in &mut table.entries {
             if let Some(path) = moved_path(&entry.path, from, to) {
+                if table.by_path.get(&entry.path) == Some(id) {
+                    table.by_path.remove(&entry.path);
+                }
                 entry.path = path.into();
+                table.by_path.insert(Arc::clone(&entry.path), *id);
             }
         }
         for target in table.moved.values_mut() {
@@ -171,10 +183,25 @@ impl Files {
         table.moved.insert(Arc::clone(from), Arc::clone(to));
     }
 
-    /// Forgets where removed paths came from.
+    /// Forgets what was at a path, or in it, and where that came from.
     pub fn unlinked(&self, path: &RelPath) {
         let inside = |target: &str| moved_path(target, path, path).is_some();
-        self.table.lock().moved.retain(|_, target| !inside(target));
+        let mut table = self.table.lock();
+        table.moved.retain(|_, target| !inside(target));
+        let from = table.by_path.range(Arc::clone(path)..);
+        let gone: Vec<RelPath> = from
+            .map(|(at, _)| Arc::clone(at))
+            .take_while(|at| at.starts_with(&**path))
+            .filter(|at| inside(at))
+            .collect();
+        for at in gone {
+            table.by_path.remove(&at);
+        }
+    }
+
+    /// Another file took the place of the one at the path.
+    pub fn replaced(&self, path: &RelPath) {
+        self.table.lock().by_path.remove(path);
     }
 
     /// Where a path went that is no longer there, if it was renamed.
@@ -189,6 +216,18 @@ impl Files {
 }
 
 impl Table {
+    fn forget(&mut self, id: FileId) {
+        let Some(entry) = self.entries.remove(&id) else {
+            return;
+        };
+        if entry.handle.is_some() {
+            self.open -= 1;
+        }
+        if self.by_path.get(&entry.path) == Some(&id) {
+            self.by_path.remove(&entry.path);
+        }
+    }
+
     /// Closes the files used longest ago until fewer than `limit` are open; in eighths, so that the
     /// search for them is rare. A file that a connection is sending stays.
     fn make_room(&mut self, limit: usize) {

@@ -95,7 +95,11 @@ impl Directory {
                 self.files.unlinked(path);
                 Ok(())
             }
-            DiskOp::Replace { path, bytes } => replace(&self.path(path)?, bytes).map_err(|e| disk_error(&e)),
+            DiskOp::Replace { path, bytes } => {
+                replace(&self.path(path)?, bytes).map_err(|e| disk_error(&e))?;
+                self.files.replaced(path);
+                Ok(())
+            }
             DiskOp::SyncDirectory { path } => sync_directory(&self.path(path)?).map_err(|e| disk_error(&e)),
         }
     }

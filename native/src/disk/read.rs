@@ -1,13 +1,15 @@
 //! Reading by path, for jobs: they may meet files that nobody opened, under names that were changed
 //! a moment ago.
 //!
-//! A job reads one file many times in a row, so its reader keeps the last one open. A reader that
+//! A job reads one file many times in a row, so its reader keeps the last one open; a file that the
+//! broker has open is read through that. A reader that
 //! does not wait gives up at the first byte that is not in memory ([`JobReader::was_cold`]): a
 //! look-up that needs no disk can then run at once on any thread, and the others go to the pool.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, IoSliceMut};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use highwater_core::disk::{DirId, ReadAt};
@@ -15,7 +17,7 @@ use highwater_core::error::DiskError;
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 
 use super::error::{disk_error, from_errno};
-use super::{Directory, Disk};
+use super::{Directory, Disk, OpenFile};
 
 /// Up to this many bytes are asked for without looking first whether the file has as many.
 const SMALL_BYTES: usize = 64 << 10;
@@ -25,7 +27,24 @@ pub struct JobReader<'a> {
     disk: &'a Disk,
     waits: bool,
     was_cold: Cell<bool>,
-    last: RefCell<Option<(DirId, String, File)>>,
+    last: RefCell<Option<(DirId, String, Handle)>>,
+}
+
+/// A file to read from.
+enum Handle {
+    /// The broker's own, whatever it is called by now.
+    Shared(Arc<OpenFile>),
+    /// Opened for this job.
+    Own(File),
+}
+
+impl Handle {
+    fn file(&self) -> &File {
+        match self {
+            Self::Shared(open) => &open.file,
+            Self::Own(file) => file,
+        }
+    }
 }
 
 impl<'a> JobReader<'a> {
@@ -59,15 +78,18 @@ impl<'a> JobReader<'a> {
         read: impl FnOnce(&File) -> Result<T, DiskError>,
     ) -> Result<T, DiskError> {
         let mut last = self.last.borrow_mut();
-        let (_, _, file) = match last.take() {
+        let (_, _, handle) = match last.take() {
             Some(known) if known.0 == dir && known.1 == path => last.insert(known),
             _ => {
                 let directory = self.disk.directory(dir)?;
-                let file = directory.or_where_it_went(path, |full| File::open(full))?;
-                last.insert((dir, path.to_owned(), file))
+                let handle = match directory.files.open_at(path) {
+                    Some(open) => Handle::Shared(open),
+                    None => Handle::Own(directory.or_where_it_went(path, |full| File::open(full))?),
+                };
+                last.insert((dir, path.to_owned(), handle))
             }
         };
-        read(file)
+        read(handle.file())
     }
 
     fn pread(&self, file: &File, bytes: &mut [u8], at: u64) -> Result<usize, DiskError> {

@@ -21,8 +21,12 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::with_descriptors(64)
+    }
+
+    fn with_descriptors(limit: usize) -> Self {
         let root = tempfile::tempdir().expect("temporary directory");
-        let (disk, _) = Disk::open(&[root.path().to_owned()], 64).expect("open");
+        let (disk, _) = Disk::open(&[root.path().to_owned()], limit).expect("open");
         let (sender, reports) = channel();
         disk.notify_with(move |input| {
             let _ = sender.send(input);
@@ -137,6 +141,25 @@ fn a_replaced_file_is_whole_and_leaves_no_other() {
 }
 
 #[test]
+fn readers_use_the_file_that_is_open_until_another_takes_its_place() {
+    let bench = Bench::new();
+    assert_eq!(bench.run(1, vec![open("t-0/0.log"), append(0, &["data"])]), Ok(2));
+    std::fs::remove_file(bench.root.path().join("t-0/0.log")).expect("take the name away");
+    let read = || bench.reader().read_at(0, "t-0/0.log", 0, 100);
+    assert_eq!(
+        read(),
+        Ok(Bytes::from_static(b"data")),
+        "nothing is looked up by name"
+    );
+    let replace = DiskOp::Replace {
+        path: "t-0/0.log".into(),
+        bytes: Bytes::from_static(b"other"),
+    };
+    assert_eq!(bench.run(3, vec![replace]), Ok(3));
+    assert_eq!(read(), Ok(Bytes::from_static(b"other")));
+}
+
+#[test]
 fn readers_find_a_file_under_its_old_name() {
     let bench = Bench::new();
     let rename = |from: &str, to: &str| DiskOp::Rename {
@@ -200,38 +223,30 @@ fn a_path_cannot_leave_its_directory() {
 
 #[test]
 fn more_files_than_descriptors_are_opened_again_when_asked_for() {
-    let root = tempfile::tempdir().expect("temporary directory");
-    let (disk, _) = Disk::open(&[root.path().to_owned()], 16).expect("open");
+    let bench = Bench::with_descriptors(16);
     let file = |number| FileId { dir: 0, number };
     for number in 0..100u64 {
-        let path = format!("{number}.log").into();
         let ops = vec![
-            (
-                number * 2 + 1,
-                DiskOp::Open {
-                    file: file(number),
-                    path,
-                },
-            ),
-            (
-                number * 2 + 2,
-                DiskOp::Append {
-                    file: file(number),
-                    at: 0,
-                    bufs: smallvec![Bytes::from(number.to_string())],
-                },
-            ),
+            DiskOp::Open {
+                file: file(number),
+                path: format!("{number}.log").into(),
+            },
+            DiskOp::Append {
+                file: file(number),
+                at: 0,
+                bufs: smallvec![Bytes::from(number.to_string())],
+            },
         ];
-        assert_eq!(disk.run(0, ops).len(), 1);
+        assert_eq!(bench.run(number * 2 + 1, ops), Ok(number * 2 + 2));
     }
     let open = std::fs::read_dir("/proc/self/fd").expect("descriptors");
-    let root_text = root.path().display().to_string();
+    let root_text = bench.root.path().display().to_string();
     let ours = open
         .filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok())
         .filter(|to| to.display().to_string().starts_with(&root_text));
     assert!(ours.count() <= 17, "16 files and the lock");
     for number in 0..100u64 {
-        let held = disk.file(file(number)).expect("opened again");
+        let held = bench.disk.file(file(number)).expect("opened again");
         let length = held.file.metadata().expect("metadata").len();
         assert_eq!(length, number.to_string().len() as u64);
     }

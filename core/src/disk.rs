@@ -8,7 +8,7 @@
 //! - tickets of one directory rise by one with each operation
 //! - after a failed operation the directory takes no further one
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -69,7 +69,7 @@ pub enum DiskOp {
 pub struct DiskQueue {
     next_file: u64,
     last_ticket: BTreeMap<DirId, Ticket>,
-    waiting: Vec<(DirId, Ticket, DiskOp)>,
+    waiting: VecDeque<(DirId, Ticket, DiskOp)>,
 }
 
 impl DiskQueue {
@@ -86,7 +86,7 @@ impl DiskQueue {
     pub fn push(&mut self, dir: DirId, op: DiskOp) -> Ticket {
         let ticket = self.last_ticket.entry(dir).or_insert(0);
         *ticket += 1;
-        self.waiting.push((dir, *ticket, op));
+        self.waiting.push_back((dir, *ticket, op));
         *ticket
     }
 
@@ -97,11 +97,16 @@ impl DiskQueue {
 
     /// Hands over everything queued, oldest first.
     pub fn take(&mut self) -> Vec<(DirId, Ticket, DiskOp)> {
-        std::mem::take(&mut self.waiting)
+        std::mem::take(&mut self.waiting).into()
     }
 
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// Hands over the oldest operation.
+    pub fn pop(&mut self) -> Option<(DirId, Ticket, DiskOp)> {
+        self.waiting.pop_front()
     }
 }
 

@@ -247,9 +247,12 @@ impl State {
         doomed: &[String],
     ) -> Result<(), String> {
         let mut places: BTreeMap<&str, DirId> = BTreeMap::new();
+        let mut others = Vec::new();
         for (&dir, survey) in surveys {
             for name in &survey.directories {
-                if let Some(other) = places.insert(name, dir) {
+                if !is_partition(name) {
+                    others.push((&**name, dir));
+                } else if let Some(other) = places.insert(name, dir) {
                     let path = |dir| self.directories.get(dir).map_or("", |found| &*found.path);
                     return Err(format!(
                         "{name} lies in two log directories, {} and {}; remove the one that is not wanted",
@@ -302,7 +305,7 @@ impl State {
                 }
             }
         }
-        for (name, dir) in places {
+        for (name, dir) in places.into_iter().chain(others) {
             if doomed.iter().any(|doomed| doomed == name) {
                 let to: RelPath = deleted_directory(name, cx.rng.uuid()).into();
                 let from = name.into();
@@ -378,10 +381,7 @@ impl State {
             let at = cx.now.saturating_add(delay);
             return self.timers.unlink_later(DeletedLog::found(dir, name.into(), at));
         }
-        let is_partition = name
-            .rsplit_once('-')
-            .is_some_and(|(topic, number)| !topic.is_empty() && number.parse::<u32>().is_ok());
-        if !is_partition {
+        if !is_partition(name) {
             return self.out.say(
                 Level::Warn,
                 format!("directory {name} is no partition's; it is left alone"),
@@ -405,7 +405,7 @@ impl State {
     }
 
     /// One log is learned: take it over, or set it aside when it is of another topic of that name.
-    fn recovered(&mut self, cx: &mut Cx, recovered: Recovered) {
+    fn recovered(&mut self, cx: &mut Cx, mut recovered: Recovered) {
         let Phase::Booting(booting) = &mut self.phase else {
             return;
         };
@@ -421,6 +421,7 @@ impl State {
             self.replace_partition(cx, &name, &expected, None);
             return;
         }
+        recovered.name_topic(expected.topic_id);
         if let Some(why) = &recovered.cut_why {
             self.out.say(
                 Level::Warn,
@@ -445,6 +446,7 @@ impl State {
         let Some(id) = id else {
             return;
         };
+        let begun_anew = recovered.is_none();
         let dir = recovered.as_ref().map(|found| found.dir);
         let dir = dir.or_else(|| self.topics.partition(id).map(Partition::dir));
         let log = match (recovered, dir) {
@@ -454,7 +456,7 @@ impl State {
         };
         if let Some(partition) = self.topics.partition_mut(id) {
             let last = expected.epoch.max(log.latest_epoch().unwrap_or(0));
-            let epoch = last + LeaderEpoch::from(!expected.clean);
+            let epoch = last + LeaderEpoch::from(!expected.clean || begun_anew);
             *partition = Partition::new(log, epoch);
             if epoch != expected.epoch {
                 self.raise(&name.topic, name.partition, epoch);
@@ -569,6 +571,12 @@ impl State {
         };
         self.add_partition(topic, partition);
     }
+}
+
+/// Whether a directory is named as a partition's is, `topic-number`.
+fn is_partition(directory: &str) -> bool {
+    let parts = directory.rsplit_once('-');
+    parts.is_some_and(|(topic, number)| !topic.is_empty() && number.parse::<u32>().is_ok())
 }
 
 impl Known {

@@ -12,6 +12,7 @@ use super::caller::Caller;
 use super::directories::Then;
 use super::metadata::{TopicImage, topics};
 use super::parked::Parked;
+use super::produce::deleted;
 use super::storage::COORDINATION_DIR;
 use super::{Phase, State};
 use crate::coordination::Multi;
@@ -152,7 +153,7 @@ impl State {
         if let Some(timer) = partition.timer {
             self.timers.cancel_log(timer, id);
         }
-        let gone = Refused::new(ErrorCode::UnknownTopicOrPartition, "the topic was deleted");
+        let gone = deleted();
         for waiting in partition.take_waiting() {
             self.produce_part_done(waiting, Some(&gone));
         }

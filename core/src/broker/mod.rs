@@ -135,14 +135,11 @@ impl Broker {
 
     /// The next thing to do; call until `None`.
     pub fn poll_output(&mut self) -> Option<Output> {
-        if !self.disk.is_empty() {
-            // First among what leaves: answers and jobs may speak of what these write.
-            let queued = self.disk.take().into_iter();
-            self.state
-                .out
-                .push_first(queued.map(|(dir, ticket, op)| Output::Disk { dir, ticket, op }));
+        // First among what leaves: answers and jobs may speak of what these write.
+        match self.disk.pop() {
+            Some((dir, ticket, op)) => Some(Output::Disk { dir, ticket, op }),
+            None => self.state.out.pop(),
         }
-        self.state.out.pop()
     }
 
     /// When to call `handle` with [`Input::Tick`], if nothing comes before.

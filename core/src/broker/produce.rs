@@ -220,15 +220,19 @@ impl State {
             return self.produce_without_answer(&wait);
         }
         let parked = self.purgatory.next_id();
-        for (at, part) in wait.parts.iter_mut().enumerate() {
-            let waiting = Waiting {
-                parked,
-                part: at as u32,
+        let parts = wait.parts.clone();
+        wait.pending = parts.len() as u32;
+        for (at, part) in (0..).zip(parts) {
+            let waiting = Waiting { parked, part: at };
+            // Between the steps of a long request a topic may be deleted, or a directory lost.
+            let lost = match self.topics.partition_mut(part.id) {
+                None => Some(deleted()),
+                Some(partition) => match partition.log().err() {
+                    None if partition.wait(part.until, wait.all_replicas, waiting) => continue,
+                    lost => lost,
+                },
             };
-            let partition = self.topics.partition_mut(part.id);
-            let waits = partition.is_some_and(|p| p.wait(part.until, wait.all_replicas, waiting));
-            part.done = !waits;
-            wait.pending += u32::from(waits);
+            wait.settle(at, lost.as_ref());
         }
         if wait.pending == 0 {
             return self.out.answer(&wait.caller, wait.answer);
@@ -319,6 +323,11 @@ pub(super) fn is_internal(topic: &str) -> bool {
         topic,
         "__consumer_offsets" | "__transaction_state" | "__share_group_state"
     )
+}
+
+/// What a produce hears whose partition went away while it waited.
+pub(super) fn deleted() -> Refused {
+    Refused::new(ErrorCode::UnknownTopicOrPartition, "the topic was deleted")
 }
 
 fn plain(refused: Refused) -> BatchRefused {

@@ -78,10 +78,15 @@ impl Timers {
 impl State {
     /// The broker serves from now on.
     pub(super) fn start_timers(&mut self, now: Millis) {
-        self.timers
-            .set(now + self.config.log_retention_check_interval_ms, Due::Retention);
-        self.timers
-            .set(now + self.checkpoint_interval_ms(), Due::Checkpoints);
+        self.timers.set(self.next_retention(now), Due::Retention);
+        self.timers.set(
+            now.saturating_add(self.checkpoint_interval_ms()),
+            Due::Checkpoints,
+        );
+    }
+
+    fn next_retention(&self, now: Millis) -> Millis {
+        now.saturating_add(self.config.log_retention_check_interval_ms.max(1))
     }
 
     /// One interval for the three checkpoints of a directory: they are written together, and only when a
@@ -98,14 +103,16 @@ impl State {
         while let Some(due) = self.timers.take(cx.now) {
             match due {
                 Due::Retention => {
-                    self.sweep(SweepFor::Retention);
-                    let at = cx.now + self.config.log_retention_check_interval_ms.max(1);
-                    self.timers.set(at, Due::Retention);
+                    // The logs of a broker that stops are closed, and must not be rolled.
+                    if self.is_running() {
+                        self.sweep(SweepFor::Retention);
+                    }
+                    self.timers.set(self.next_retention(cx.now), Due::Retention);
                 }
                 Due::Checkpoints => {
                     self.write_stale_checkpoints(cx);
-                    self.timers
-                        .set(cx.now + self.checkpoint_interval_ms(), Due::Checkpoints);
+                    let at = cx.now.saturating_add(self.checkpoint_interval_ms());
+                    self.timers.set(at, Due::Checkpoints);
                 }
                 Due::Log(id) => self.tick_log(cx, id),
                 Due::Unlink(number) => {

@@ -136,6 +136,8 @@ pub struct FileRange {
     pub file: FileId,
     pub pos: u64,
     pub len: u32,
+    /// Size of the first batch.
+    pub first_bytes: u32,
     /// Of the first batch: at or below the offset that was asked for, or above it after a hole.
     pub base_offset: Offset,
     /// No batch of the range reaches this offset.
@@ -279,6 +281,7 @@ impl Locate {
                 file: self.file,
                 pos: position,
                 len: len as u32,
+                first_bytes: first as u32,
                 base_offset: header.base_offset,
                 below: self.next_base.map_or(self.limit, |next| next.min(self.limit)),
             }));

@@ -208,6 +208,7 @@ impl Log {
             file: locate.file,
             pos: first.position,
             len: (end - first.position).min(wanted) as u32,
+            first_bytes: size as u32,
             base_offset: first.base,
             below: locate.limit,
         }))

@@ -102,6 +102,18 @@ pub struct Recovered {
     pub cut_why: Option<String>,
 }
 
+impl Recovered {
+    /// Says which topic the log is of, where its `partition.metadata` does not.
+    pub fn name_topic(&mut self, topic_id: Uuid) {
+        if self.topic_id.is_none() {
+            self.topic_id = Some(topic_id);
+            let path = format!("{}/{}", self.path, PartitionMetadata::FILE);
+            let bytes = PartitionMetadata { topic_id }.write();
+            self.repairs.push(Repair::Replace(path, bytes));
+        }
+    }
+}
+
 impl Recover {
     pub fn run(&self, disk: &dyn ReadAt, progress: &mut dyn FnMut(Progress)) -> Result<Recovered, DiskError> {
         let mut repairs = Vec::new();

@@ -18,6 +18,7 @@
 //!
 //! Invariants
 //! - after each call the broker has nothing left to say and no work queued
+//! - operations of a directory are taken in the order of their tickets, or the host panics
 //! - a crash loses what was not written, a loss of power what was not synced; nothing else does
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -80,6 +81,7 @@ pub struct Host {
     closed: BTreeMap<ConnId, String>,
     held: BTreeSet<DirId>,
     waiting: BTreeMap<DirId, VecDeque<(Ticket, DiskOp)>>,
+    last_ticket: BTreeMap<DirId, Ticket>,
     hold_jobs: bool,
     waiting_jobs: VecDeque<(JobId, Job)>,
 }
@@ -153,6 +155,7 @@ impl Host {
             closed: BTreeMap::new(),
             held: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            last_ticket: BTreeMap::new(),
             hold_jobs: false,
             waiting_jobs: VecDeque::new(),
         }
@@ -206,6 +209,7 @@ impl Host {
     fn forget(&mut self) {
         self.broker = None;
         self.waiting.clear();
+        self.last_ticket.clear();
         self.waiting_jobs.clear();
         self.held.clear();
         self.asked.clear();
@@ -386,6 +390,8 @@ impl Host {
                 self.tell(Input::Disconnected { conn });
             }
             Output::Disk { dir, ticket, op } => {
+                let before = self.last_ticket.insert(dir, ticket).unwrap_or(0);
+                assert_eq!(ticket, before + 1, "operations come out in order");
                 if self.held.contains(&dir) {
                     self.waiting.entry(dir).or_default().push_back((ticket, op));
                 } else {

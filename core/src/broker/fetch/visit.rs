@@ -62,13 +62,17 @@ impl Visit {
     }
 
     /// Takes the range into the answer, as far as the answer has room; of an answer with nothing in
-    /// it yet, whole. Gives the bytes taken.
+    /// it yet, whole. Where not one batch has room, nothing: a client that gets bytes and no batch takes
+    /// them for damage. Gives the bytes taken.
     fn give(&mut self, range: FileRange, taken: u64, max_bytes: u64) -> u64 {
         let room = if taken == 0 {
             u64::MAX
         } else {
             max_bytes.saturating_sub(taken)
         };
+        if room < u64::from(range.first_bytes) {
+            return 0;
+        }
         let len = u64::from(range.len).min(room) as u32;
         let part = Part::File {
             file: range.file,
@@ -164,22 +168,25 @@ impl State {
             return;
         };
         let partition = visit.partition.and_then(|id| self.topics.partition(id));
+        let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition));
         let failed = found.as_ref().err().copied();
-        let dir = partition.map(Partition::dir);
-        let plan = match found.map(|located| located.outcome) {
-            Ok(Outcome::Found(range)) => Ok(ReadPlan::Here(range)),
-            Ok(Outcome::Empty) => Ok(ReadPlan::Empty),
-            Ok(Outcome::Next(from)) => match partition {
-                Some(partition) => plan_read(partition, from, &visit.wanted, asked),
-                None => Ok(ReadPlan::Empty),
-            },
-            Ok(Outcome::Corrupt { position, why }) => {
-                let line = format!("{:?}: no batch at byte {position} of a segment: {why}", visit.key);
-                self.out.say(Level::Error, line);
-                Err(ErrorCode::CorruptMessage.into())
+        let dir = partition.as_ref().ok().map(|partition| partition.dir());
+        // The topic may have been deleted meanwhile, or the directory lost.
+        let plan = partition.and_then(|partition| {
+            partition.log()?;
+            match found.map(|located| located.outcome) {
+                Ok(Outcome::Found(range)) => Ok(ReadPlan::Here(range)),
+                Ok(Outcome::Empty) => Ok(ReadPlan::Empty),
+                Ok(Outcome::Next(from)) => plan_read(partition, from, &visit.wanted, asked),
+                Ok(Outcome::Corrupt { position, why }) => {
+                    let name = partition.name();
+                    let line = format!("{name}: no batch at byte {position} of a segment: {why}");
+                    self.out.say(Level::Error, line);
+                    Err(ErrorCode::CorruptMessage.into())
+                }
+                Err(_) => Err(ErrorCode::KafkaStorageError.into()),
             }
-            Err(_) => Err(ErrorCode::KafkaStorageError.into()),
-        };
+        });
         self.take_plan(id, at, plan);
         self.visits_made(cx, id);
         if let Some(error) = failed {

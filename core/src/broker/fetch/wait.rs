@@ -204,7 +204,9 @@ impl State {
         if wait.jobs > 0 || wait.next < wait.visits.len() {
             return;
         }
+        let diverges = |visit: &Visit| visit.answer.diverging_epoch.end_offset >= 0;
         let answer_now = wait.error
+            || wait.visits.iter().any(diverges)
             || wait.bytes >= wait.min_bytes
             || wait.deadline <= cx.now
             || wait.is_over(
@@ -215,6 +217,12 @@ impl State {
         if answer_now {
             return self.answer_fetch(id);
         }
+        if self.is_outdated(id) {
+            return self.begin_visits(cx, id);
+        }
+        let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
+            return;
+        };
         wait.state = Phase::ForData;
         wait.missing = (wait.min_bytes - wait.bytes) as i64;
         match wait.session.and_then(|session| self.sessions.get_mut(session)) {
@@ -228,6 +236,24 @@ impl State {
                 }
             }
         }
+    }
+
+    /// Whether something came after the visits, while jobs ran or other requests had their turn: nobody
+    /// told of it, since a fetch is told of news only once it waits for data.
+    fn is_outdated(&mut self, id: ParkedId) -> bool {
+        let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
+            return false;
+        };
+        let session = wait.session.and_then(|session| self.sessions.get_mut(session));
+        if session.is_some_and(|session| session.dirty().nth(wait.visits.len()).is_some()) {
+            return true;
+        }
+        wait.visits.iter().any(|visit| {
+            let partition = visit.partition.and_then(|id| self.topics.partition(id));
+            partition.is_none_or(|partition| {
+                !partition.is_online() || partition.high_watermark() != visit.answer.high_watermark
+            })
+        })
     }
 
     /// A watched partition has grown by so many readable bytes, or something else about it is new.

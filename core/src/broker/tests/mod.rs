@@ -2,6 +2,7 @@
 
 mod client;
 mod lives;
+mod races;
 mod requests;
 mod sessions;
 mod storage;

@@ -26,6 +26,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::disk::{Disk, JobReader};
+use crate::progress::JobProgress;
 use crate::server::{Answer, Connection, Connections};
 use crate::timer::Timer;
 
@@ -288,7 +289,7 @@ impl Driver {
         let is_look_up = matches!(work, Job::Log(log::Job::Locate(_) | log::Job::LocateTime(_)));
         if is_look_up {
             let reader = JobReader::of_memory(&self.disk);
-            let result = run_job(work.clone(), &reader);
+            let result = run_job(work.clone(), &reader, &mut |_| {});
             if !reader.was_cold() {
                 self.push(Input::JobDone { job, result });
                 return;
@@ -296,7 +297,9 @@ impl Driver {
         }
         let driver = Arc::clone(self);
         let run = move || {
-            let result = run_job(work, &JobReader::new(&driver.disk));
+            let mut progress = JobProgress::of(&work);
+            let reader = JobReader::new(&driver.disk);
+            let result = run_job(work, &reader, &mut |come| progress.tell(come));
             driver.push(Input::JobDone { job, result });
             driver
         };

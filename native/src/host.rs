@@ -25,6 +25,8 @@ use crate::server::{BindError, Bound, Connections, Limits, Workers, accept, bind
 
 /// Below this many descriptors a broker with some hundred partitions runs short.
 const FEW_DESCRIPTORS: u64 = 4096;
+/// Descriptors for what is neither an open log file nor a client: jobs, files being replaced, reactors, the page.
+const OTHER_DESCRIPTORS: u64 = 128;
 /// Threads for jobs: they read, and recovery reads whole logs.
 const POOL_THREADS: usize = 8;
 /// How often silent connections are looked for.
@@ -87,7 +89,7 @@ pub fn run(
     let driver = Driver::new(
         Box::new(Untraced::new(broker)),
         disk,
-        Connections::new(limits(config)),
+        Connections::new(limits(config, descriptors)),
         clock,
         Some(main.handle().clone()),
     );
@@ -218,9 +220,19 @@ fn host_name() -> String {
     }
 }
 
+fn descriptors_for_files(descriptors: u64) -> u64 {
+    descriptors / 2
+}
+
+fn descriptors_for_connections(descriptors: u64) -> usize {
+    let left = descriptors - descriptors_for_files(descriptors);
+    let left = left.saturating_sub(OTHER_DESCRIPTORS).max(descriptors / 4);
+    usize::try_from(left).unwrap_or(usize::MAX)
+}
+
 fn open_directories(config: &BrokerConfig, descriptors: u64) -> Result<(Disk, Vec<BootDir>), HostError> {
     let roots: Vec<PathBuf> = config.log_dirs.iter().map(PathBuf::from).collect();
-    let most = usize::try_from(descriptors / 2).unwrap_or(usize::MAX);
+    let most = usize::try_from(descriptors_for_files(descriptors)).unwrap_or(usize::MAX);
     let (disk, states) = Disk::open(&roots, most)?;
     if let Some(Err(first)) = states.first()
         && states.iter().all(Result::is_err)
@@ -248,7 +260,9 @@ fn open_directories(config: &BrokerConfig, descriptors: u64) -> Result<(Disk, Ve
     Ok((disk, dirs))
 }
 
-fn limits(config: &BrokerConfig) -> Limits {
+/// What the connections may take, of so many descriptors that the process may have open: never those
+/// that files need, since a log directory that cannot open one is lost.
+fn limits(config: &BrokerConfig, descriptors: u64) -> Limits {
     let most = |limit: i32| usize::try_from(limit).unwrap_or(usize::MAX);
     let default = Limits::default();
     Limits {
@@ -258,7 +272,7 @@ fn limits(config: &BrokerConfig) -> Limits {
             never if never < 0 => i64::MAX,
             idle => idle,
         },
-        max_connections: most(config.max_connections),
+        max_connections: most(config.max_connections).min(descriptors_for_connections(descriptors)),
         max_connections_per_ip: most(config.max_connections_per_ip),
     }
 }
@@ -299,4 +313,22 @@ fn seed() -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_never_take_the_descriptors_that_files_need() {
+        for descriptors in [64, 1024, 4096, 1 << 20] {
+            let files = descriptors_for_files(descriptors);
+            let connections = limits(&BrokerConfig::default(), descriptors).max_connections as u64;
+            assert!(connections >= descriptors / 4, "{connections} of {descriptors}");
+            assert!(files + connections <= descriptors, "{files} and {connections}");
+        }
+        let mut few = BrokerConfig::default();
+        few.max_connections = 7;
+        assert_eq!(limits(&few, 1 << 20).max_connections, 7);
+    }
 }

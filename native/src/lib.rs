@@ -13,5 +13,6 @@ pub mod host;
 mod http;
 mod logging;
 mod metrics;
+mod progress;
 pub mod server;
 mod timer;

@@ -41,6 +41,9 @@ use crate::log::{self, DeletedLog, Log, Recover, Recovered};
 use crate::replica::Partition;
 use crate::types::{LeaderEpoch, Millis, Offset, PartitionIndex, TopicPartition, Uuid};
 
+/// How often a long start says how far it has come.
+const SAY_EVERY_MS: Millis = 5_000;
+
 /// What is gathered while the broker boots.
 #[derive(Debug, Default)]
 pub(super) struct Booting {
@@ -49,6 +52,8 @@ pub(super) struct Booting {
     left: usize,
     /// Logs to recover in all.
     logs: usize,
+    /// When it is next said how many are done.
+    say_at: Millis,
     /// The partitions being recovered: topic and number by directory name.
     recovering: BTreeMap<TopicPartition, Expected>,
     /// Leader epochs that partitions enter, by topic.
@@ -120,7 +125,8 @@ impl State {
         match booting.left {
             0 if surveying => self.surveyed(cx),
             0 => self.all_recovered(cx),
-            left if !surveying && left % (booting.logs / 10).max(1000) == 0 => {
+            left if !surveying && cx.now >= booting.say_at => {
+                booting.say_at = cx.now.saturating_add(SAY_EVERY_MS);
                 let (done, all) = (booting.logs - left, booting.logs);
                 self.out
                     .say(Level::Info, format!("recovered {done} of {all} logs"));
@@ -336,6 +342,7 @@ impl State {
         if let Phase::Booting(booting) = &mut self.phase {
             booting.left = jobs.len();
             booting.logs = jobs.len();
+            booting.say_at = cx.now.saturating_add(SAY_EVERY_MS);
         }
         let unclean = jobs.iter().filter(|(_, job)| !job.clean).count();
         if unclean > 0 {

@@ -55,14 +55,15 @@ const ROOT_FILES: [&str; 7] = [
     coordination::SNAPSHOT_PATH,
 ];
 
-/// Carries out a job. A file that cannot be read fails the directory, so it is part of the result.
-pub fn run_job(job: Job, disk: &dyn ReadAt) -> JobResult {
+/// Carries out a job, and tells now and then how far it has come. A file that cannot be read fails the
+/// directory, so it is part of the result.
+pub fn run_job(job: Job, disk: &dyn ReadAt, progress: &mut dyn FnMut(log::Progress)) -> JobResult {
     match job {
         Job::Survey { dir } => JobResult::Survey {
             dir,
             found: survey(dir, disk),
         },
-        Job::Log(job) => JobResult::Log(log::run_job(job, disk, &mut |_| {})),
+        Job::Log(job) => JobResult::Log(log::run_job(job, disk, progress)),
     }
 }
 

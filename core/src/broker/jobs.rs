@@ -1,15 +1,17 @@
 //! Jobs under way, and for whom their results are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::State;
 use super::job::{Job, JobResult};
 use crate::cx::Cx;
 use crate::disk::DirId;
 use crate::error::DiskError;
-use crate::io::{JobId, Output};
-use crate::log;
+use crate::io::{JobId, Level, Output};
+use crate::log::{self, Reindexed};
 use crate::replica::ParkedId;
+use crate::replica::partition::PartitionId;
+use crate::types::Offset;
 
 /// Who wants a job's result.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +29,10 @@ pub(super) enum JobFor {
         request: ParkedId,
         part: usize,
     },
+    /// A segment's indexes are built again.
+    Index {
+        partition: PartitionId,
+    },
 }
 
 /// Jobs that were given to the host and have not come back.
@@ -35,6 +41,9 @@ pub(super) struct Jobs {
     next: JobId,
     /// With the directory that each reads, which fails if it cannot be read.
     under_way: BTreeMap<JobId, JobFor>,
+    /// Segments whose indexes were found wrong, by partition and base offset: each is built again once,
+    /// even if the medium goes on lying.
+    reindexed: BTreeSet<(PartitionId, Offset)>,
 }
 
 impl State {
@@ -61,7 +70,39 @@ impl State {
             (JobFor::Offset { request, part }, JobResult::Log(log::JobResult::LocatedTime(found))) => {
                 self.time_located(cx, request, part, found);
             }
+            (JobFor::Index { partition }, JobResult::Log(log::JobResult::Reindexed(found))) => {
+                self.index_built(cx, partition, found);
+            }
             (whom, _) => unreachable!("the host answered {whom:?} with another job's result"),
+        }
+    }
+
+    /// A look-up has met a wrong entry: says so, and has the segment's indexes built again.
+    pub(super) fn index_is_wrong(&mut self, partition: PartitionId, segment: Offset) {
+        let Some(found) = self.topics.partition(partition) else {
+            return;
+        };
+        let job = found.log().ok().and_then(|log| log.reindex(segment));
+        let Some(job) = job.filter(|_| self.jobs.reindexed.insert((partition, segment))) else {
+            return;
+        };
+        let name = found.name();
+        self.out.say(
+            Level::Warn,
+            format!("{name}: an index of segment {segment} is wrong; it is built again"),
+        );
+        self.start_log_job(job, JobFor::Index { partition });
+    }
+
+    fn index_built(&mut self, cx: &mut Cx, partition: PartitionId, found: Result<Reindexed, DiskError>) {
+        let Some(partition) = self.topics.partition(partition) else {
+            return;
+        };
+        let dir = partition.dir();
+        match (partition.log(), found) {
+            (Ok(log), Ok(made)) => log.reindexed(cx, made),
+            (Ok(_), Err(error)) => self.read_failed(cx, Some(dir), error),
+            (Err(_), _) => {}
         }
     }
 

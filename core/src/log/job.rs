@@ -5,6 +5,7 @@
 
 use super::lookup::{Locate, Located};
 use super::recovery::{Recover, Recovered};
+use super::reindex::{Reindex, Reindexed};
 use super::time_lookup::{LocateTime, TimedOffset};
 use super::truncate::{Rebuild, Rebuilt};
 use crate::disk::ReadAt;
@@ -21,6 +22,8 @@ pub enum Job {
     Recover(Box<Recover>),
     /// Learn again what a log knows below an offset, so that it can be truncated there.
     Rebuild(Box<Rebuild>),
+    /// Read a closed segment whose index was found wrong.
+    Reindex(Reindex),
 }
 
 /// What a [`Job`] found. A file that cannot be read fails its log directory.
@@ -30,6 +33,7 @@ pub enum JobResult {
     LocatedTime(Result<Option<TimedOffset>, DiskError>),
     Recovered(Result<Box<Recovered>, DiskError>),
     Rebuilt(Result<Box<Rebuilt>, DiskError>),
+    Reindexed(Result<Reindexed, DiskError>),
 }
 
 /// How far a job has come, in bytes of `.log` files.
@@ -46,5 +50,6 @@ pub fn run_job(job: Job, disk: &dyn ReadAt, progress: &mut dyn FnMut(Progress)) 
         Job::LocateTime(job) => JobResult::LocatedTime(job.run(disk)),
         Job::Recover(job) => JobResult::Recovered(job.run(disk, progress).map(Box::new)),
         Job::Rebuild(job) => JobResult::Rebuilt(job.run(disk, progress).map(Box::new)),
+        Job::Reindex(job) => JobResult::Reindexed(job.run(disk, progress)),
     }
 }

@@ -148,8 +148,8 @@ pub struct FileRange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
     pub outcome: Outcome,
-    /// The segment's index disagrees with its `.log`; the answer is right all the same.
-    pub index_wrong: bool,
+    /// Base offset of the segment if its index disagrees with its `.log`; the answer is right all the same.
+    pub wrong_index: Option<Offset>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,7 +243,7 @@ impl Locate {
         }
         Ok(Located {
             outcome,
-            index_wrong: !index_right,
+            wrong_index: (!index_right).then_some(segment.base),
         })
     }
 

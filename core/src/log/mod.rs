@@ -39,6 +39,7 @@ pub mod names;
 pub mod offset_index;
 mod read;
 pub mod recovery;
+mod reindex;
 mod retention;
 mod roll;
 mod scan;
@@ -70,6 +71,7 @@ pub use lifecycle::DeletedLog;
 pub use lookup::{FileRange, Located, Lookup, Outcome};
 pub use read::{ReadPlan, TimePlan};
 pub use recovery::{Recover, Recovered};
+pub use reindex::{Reindex, Reindexed};
 pub use time_lookup::{TimeLookup, TimedOffset};
 pub use truncate::{Rebuild, Rebuilt, Truncation};
 

@@ -167,7 +167,9 @@ impl State {
         let Some(visit) = wait.visits.get_mut(at) else {
             return;
         };
-        let partition = visit.partition.and_then(|id| self.topics.partition(id));
+        let of = visit.partition;
+        let wrong_index = found.as_ref().ok().and_then(|located| located.wrong_index);
+        let partition = of.and_then(|id| self.topics.partition(id));
         let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition));
         let failed = found.as_ref().err().copied();
         let dir = partition.as_ref().ok().map(|partition| partition.dir());
@@ -189,6 +191,9 @@ impl State {
         });
         self.take_plan(id, at, plan);
         self.visits_made(cx, id);
+        if let (Some(partition), Some(segment)) = (of, wrong_index) {
+            self.index_is_wrong(partition, segment);
+        }
         if let Some(error) = failed {
             self.read_failed(cx, dir, error);
         }

@@ -253,3 +253,41 @@ fn a_check_that_is_never_due_is_not_due_at_once() {
     host.advance(1_000_000);
     assert!(host.ready);
 }
+
+#[test]
+fn an_index_that_a_look_up_finds_wrong_is_built_again_at_once() {
+    let mut host = broker();
+    create_topic(&mut host, "t", &SMALL);
+    for n in 0..100 {
+        produce(&mut host, "t", &[&format!("value {n}")]);
+    }
+    let path = "t-0/00000000000000000000.index";
+    let right = host.disk.read_file(0, path).unwrap();
+    let mut wrong = right.to_vec();
+    // The first entry points into the middle of a batch.
+    wrong[7] ^= 1;
+    host.disk.put_file(0, path, wrong).unwrap();
+    for _ in 0..2 {
+        assert_eq!(values(&fetch(&mut host, "t", 3))[0].0, 3, "the answer is right");
+    }
+    assert_eq!(host.disk.read_file(0, path), Ok(right));
+    let said = |text: &str| host.said.iter().filter(|(_, line)| line.contains(text)).count();
+    assert_eq!(said("an index of segment 0 is wrong"), 1, "{:?}", host.said);
+}
+
+#[test]
+fn a_long_start_says_how_many_logs_are_done() {
+    let mut host = Host::start(&["broker.id=1", "num.partitions=3"]);
+    make_topic(&mut host, "t");
+    host.crash();
+    host.hold_jobs(true);
+    host.boot();
+    host.next_job();
+    host.now += 6000;
+    host.next_job();
+    assert!(!host.ready);
+    let last = host.said.last().map(|(_, line)| line.as_str());
+    assert_eq!(last, Some("recovered 1 of 3 logs"));
+    host.hold_jobs(false);
+    assert!(host.ready);
+}

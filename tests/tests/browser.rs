@@ -25,3 +25,28 @@ async fn the_page_loads_and_runs_the_core_under_its_security_policy() {
     assert_ne!(session.complaints().await, Vec::<String>::new());
     page.clone().close().await.expect("close the browser");
 }
+
+#[tokio::test]
+async fn the_book_opens_under_the_same_policy() {
+    let broker = TestBroker::start_with_page();
+    let driver = Driver::start();
+    let session = driver.open().await;
+    let page = &session.client;
+    for chapter in ["", "architecture.html", "differences.html", "print.html"] {
+        let address = format!("{}book/{chapter}", broker.page_address());
+        page.goto(&address).await.expect("open the chapter");
+        // The first is written by mdBook's inline script, the second by one from a file.
+        for drawn in ["html.js", "#mdbook-sidebar a[href$='architecture.html']"] {
+            page.wait()
+                .for_element(Locator::Css(drawn))
+                .await
+                .unwrap_or_else(|error| panic!("{chapter}: {drawn}: {error}"));
+        }
+        assert_eq!(
+            session.complaints().await,
+            Vec::<String>::new(),
+            "in /book/{chapter}"
+        );
+    }
+    page.clone().close().await.expect("close the browser");
+}

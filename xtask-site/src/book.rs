@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mdbook_driver::MDBook;
 
-use crate::{Result, at, compress, root};
+use crate::{Result, at, compress, policy, root};
 
 pub fn build(out: &Path) -> Result<()> {
     let out = at(out, std::path::absolute(out))?;
@@ -18,6 +18,7 @@ pub fn build(out: &Path) -> Result<()> {
             index.display()
         ));
     }
+    policy::apply(&out)?;
     compress::folder(&out)?;
     println!("book: {}", out.display());
     Ok(())

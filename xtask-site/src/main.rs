@@ -3,6 +3,7 @@
 mod book;
 mod compress;
 mod lab;
+mod policy;
 mod sizes;
 
 use std::path::{Path, PathBuf};

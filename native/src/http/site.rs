@@ -14,8 +14,12 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 #[allow_missing = true]
 struct Site;
 
-/// Nothing from elsewhere, no inline script or style; WebAssembly may be compiled.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; \
+/// Beside the book's pages: the hashes of the scripts that mdBook writes into them, one a line.
+const BOOK_SCRIPT_HASHES: &str = "book/script-hashes.txt";
+/// Nothing from elsewhere, no inline script or style; WebAssembly may be compiled. In the book, the
+/// inline scripts that the build has listed follow `'wasm-unsafe-eval'`.
+const POLICY_OF_SCRIPTS: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'";
+const POLICY_OF_THE_REST: &str = "; \
     style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 /// Files whose name carries a hash of their content never change.
@@ -69,8 +73,16 @@ fn answer(path: &str, headers: &HeaderMap, find: impl Fn(&str) -> Option<Embedde
         }
         None => (StatusCode::NOT_FOUND, "there is no such file\n").into_response(),
     };
+    let hashes = match name.starts_with("book/") {
+        true => find(BOOK_SCRIPT_HASHES),
+        false => None,
+    };
+    let hashes = hashes.map(|file| String::from_utf8_lossy(&file.data).into_owned());
+    response.headers_mut().insert(
+        header::CONTENT_SECURITY_POLICY,
+        security_policy(&hashes.unwrap_or_default()),
+    );
     let always = [
-        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::VARY, "accept-encoding"),
@@ -81,6 +93,17 @@ fn answer(path: &str, headers: &HeaderMap, find: impl Fn(&str) -> Option<Embedde
             .insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// The policy that lets those inline scripts run whose hashes are listed, and no others.
+fn security_policy(script_hashes: &str) -> HeaderValue {
+    let mut policy = POLICY_OF_SCRIPTS.to_owned();
+    for hash in script_hashes.split_whitespace() {
+        policy.push(' ');
+        policy.push_str(hash);
+    }
+    policy.push_str(POLICY_OF_THE_REST);
+    HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }
 
 fn found(name: &str, file: EmbeddedFile, is_compressed: bool, headers: &HeaderMap) -> Response {
@@ -162,6 +185,14 @@ mod tests {
             answer("/book", &HeaderMap::new(), none).headers()[header::LOCATION],
             "/book/"
         );
+    }
+
+    #[test]
+    fn the_listed_inline_scripts_are_allowed_and_no_inline_style() {
+        let policy = security_policy("'sha256-one'\n'sha256-two'\n");
+        let policy = policy.to_str().unwrap();
+        let allowed = "script-src 'self' 'wasm-unsafe-eval' 'sha256-one' 'sha256-two'; style-src 'self';";
+        assert!(policy.contains(allowed), "{policy}");
     }
 
     #[test]

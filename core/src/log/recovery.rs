@@ -270,7 +270,7 @@ impl Run<'_> {
         } else {
             self.replace_aborted(base, &scanned.aborted)?;
             let aborted = scanned.aborted.clone();
-            self.close_scanned(base, scanned, aborted)?;
+            self.close_scanned(base, size, scanned, aborted)?;
         }
         Ok(sound)
     }

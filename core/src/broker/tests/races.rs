@@ -291,3 +291,29 @@ fn a_long_start_says_how_many_logs_are_done() {
     host.hold_jobs(false);
     assert!(host.ready);
 }
+
+#[test]
+fn records_behind_damage_in_a_closed_segment_are_not_passed_over_in_silence() {
+    let mut host = broker();
+    create_topic(&mut host, "t", &SMALL);
+    for n in 0..100 {
+        produce(&mut host, "t", &[&format!("value {n}")]);
+    }
+    host.shut_down();
+    let (log, index) = ("t-0/00000000000000000000.log", "t-0/00000000000000000000.index");
+    let mut damaged = host.disk.read_file(0, log).unwrap().to_vec();
+    let second = 12 + u32::from_be_bytes(damaged[8..12].try_into().unwrap()) as usize;
+    damaged[second + 8..second + 12].fill(0);
+    host.disk.put_file(0, log, damaged).unwrap();
+    let path = index.into();
+    host.disk.apply(0, &crate::disk::DiskOp::Unlink { path }).unwrap();
+    host.boot();
+    assert!(host.ready);
+    let answer = fetch(&mut host, "t", 1);
+    assert_eq!(answer.error_code, ErrorCode::CorruptMessage);
+    assert_eq!(
+        values(&fetch(&mut host, "t", 50))[0].0,
+        50,
+        "the others are there"
+    );
+}

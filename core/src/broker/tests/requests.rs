@@ -337,3 +337,56 @@ fn thousands_of_partitions_are_produced_to_and_fetched_from_in_steps() {
             .all(|topic| values(&topic.partitions[0]).len() == 1)
     );
 }
+
+#[test]
+fn the_largest_and_smallest_times_and_offsets_are_answered() {
+    const EDGES: [i64; 9] = [
+        i64::MIN,
+        i64::MIN + 1,
+        -1000,
+        -7,
+        -1,
+        0,
+        1 << 40,
+        i64::MAX - 1,
+        i64::MAX,
+    ];
+    let mut host = broker();
+    let any_time = [
+        ("message.timestamp.before.max.ms", "9223372036854775807"),
+        ("message.timestamp.after.max.ms", "9223372036854775807"),
+        ("internal.segment.bytes", "600"),
+        ("segment.ms", "9223372036854775807"),
+        ("segment.jitter.ms", "9223372036854775807"),
+        ("retention.ms", "9223372036854775807"),
+        ("flush.ms", "9223372036854775807"),
+        ("file.delete.delay.ms", "9223372036854775807"),
+    ];
+    create_topic(&mut host, "t", &any_time);
+    let mut stored = 0;
+    for time in EDGES.into_iter().chain(EDGES) {
+        let mut builder = BatchBuilder::new(Codec::None);
+        builder.append(time, None, Some(b"v"), &[]);
+        let conn = host.connect();
+        let request = produce_request("t", 0, -1, builder.build());
+        let answer = produced(host.ask(conn, PRODUCE, &request));
+        stored += i64::from(answer.topics[0].partitions[0].error_code == ErrorCode::None);
+    }
+    assert!(stored >= 8, "those from -1 on are times: {stored}");
+    for _ in 0..2 {
+        for edge in EDGES {
+            let (error, _, found) = offset(&mut host, 10, edge);
+            assert!(
+                found <= stored && (error == 0 || found == -1),
+                "{edge}: {error}, {found}"
+            );
+            let row = fetch(&mut host, "t", edge);
+            let inside = (0..=stored).contains(&edge);
+            assert_eq!(row.error_code == ErrorCode::None, inside, "{edge}");
+        }
+        host.advance(1_000_000);
+        host.crash();
+        host.boot();
+    }
+    assert_eq!(read_all(&mut host, "t").len() as i64, stored);
+}

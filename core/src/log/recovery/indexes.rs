@@ -18,10 +18,12 @@ use crate::error::DiskError;
 use crate::types::Offset;
 
 impl Run<'_> {
-    /// Keeps what was read of a segment that is closed, and lets its index files say the same.
+    /// Keeps what was read of a segment that is closed, and lets its index files say the same. Its size
+    /// stays `size`: whoever reads to where its sound batches end hears of damage, not of the next segment.
     pub(super) fn close_scanned(
         &mut self,
         base: Offset,
+        size: u64,
         mut scanned: Scanned,
         aborted: TransactionIndex,
     ) -> Result<(), DiskError> {
@@ -31,7 +33,7 @@ impl Run<'_> {
         self.replace_if_other(base, FileKind::TimeIndex, indexer.times.bytes_from(0))?;
         self.found.closed.push(FoundSegment {
             base,
-            size_bytes: indexer.size_bytes,
+            size_bytes: size,
             greatest: indexer.greatest,
             aborted: some_aborted(aborted),
         });
@@ -75,7 +77,7 @@ impl Run<'_> {
         let aborted = self.read_aborted(base)?;
         let Some(behind) = self.check(base, size)? else {
             let scanned = self.scan(base, size, None)?;
-            self.close_scanned(base, scanned, aborted)?;
+            self.close_scanned(base, size, scanned, aborted)?;
             return Ok(true);
         };
         self.found.closed.push(FoundSegment {

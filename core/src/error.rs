@@ -216,8 +216,22 @@ pub enum DiskError {
     #[error("no such file")]
     NotFound,
     /// The operating system's error number.
-    #[error("input/output error {0}")]
+    #[error("{words} (error {number})", words = system_words(*.0), number = .0)]
     Io(i32),
+}
+
+/// Linux's word for the errors that an operator meets.
+fn system_words(number: i32) -> &'static str {
+    match number {
+        1 | 13 => "not permitted",
+        5 => "input/output error",
+        20 => "something in its path is no directory",
+        21 => "a directory is where a file should be",
+        23 | 24 => "too many open files",
+        27 => "a file would be larger than allowed",
+        36 => "a name is too long for the file system",
+        _ => "the system refused",
+    }
 }
 
 /// Bytes that are no request or answer; the connection is closed.

@@ -12,7 +12,7 @@ use super::metadata::{Metadata, MetadataImage};
 use super::storage::COORDINATION_DIR;
 use crate::config::BrokerConfig;
 use crate::cx::Cx;
-use crate::error::ErrorCode;
+use crate::error::{ErrorCode, Refused};
 use crate::protocol::messages::metadata_response::MetadataResponsePartition;
 use crate::protocol::messages::{MetadataRequest, MetadataResponse};
 use crate::protocol::{RequestBody, ResponseBody};
@@ -28,6 +28,12 @@ impl State {
         caller: &Caller,
         body: RequestBody,
     ) -> Option<RequestBody> {
+        if !self.directories.is_online(COORDINATION_DIR)
+            && let Some(answer) = admin::refuse_changes(&body, caller.version, &topics_are_lost())
+        {
+            self.out.answer(caller, answer);
+            return None;
+        }
         match body {
             RequestBody::Metadata(mut body) => self.metadata_request(cx, caller, &mut body),
             RequestBody::DescribeCluster(body) => {
@@ -84,8 +90,7 @@ impl State {
         if let Some(outcome) = self.decide(cx, &nodes, decide) {
             self.answer_outcome(cx, caller, outcome);
         } else {
-            let why = "the log directory that keeps the topics is offline: nothing can be changed";
-            self.out.close(caller.conn, why);
+            self.out.close(caller.conn, "the broker has no topics yet");
         }
     }
 
@@ -204,4 +209,10 @@ impl State {
     pub(super) fn cluster_id(&self) -> &str {
         self.image().map_or("", |image| image.cluster_id())
     }
+}
+
+/// Why nothing can be changed.
+fn topics_are_lost() -> Refused {
+    let why = "the log directory that keeps the topics is offline: nothing can be changed";
+    Refused::new(ErrorCode::KafkaStorageError, why)
 }

@@ -121,10 +121,14 @@ impl State {
             return;
         };
         let path = self.path_of(dir);
-        self.out.say(
-            Level::Error,
-            format!("log directory {path} is offline: {error}; its partitions answer KAFKA_STORAGE_ERROR"),
-        );
+        let is_last = self.directories.online().next().is_none();
+        // Of the last one the host says, as the reason why the broker ends.
+        if !is_last {
+            let text = format!(
+                "log directory {path} is offline: {error}; its partitions answer KAFKA_STORAGE_ERROR"
+            );
+            self.out.say(Level::Error, text);
+        }
         cx.emit(|| Fact::DirectoryFailed {
             dir,
             reason: error.to_string(),
@@ -150,7 +154,7 @@ impl State {
                 Then::Partition(_) => {}
             }
         }
-        if self.directories.online().next().is_none() {
+        if is_last {
             let failed = Some(format!("the last log directory, {path}, is offline: {error}"));
             self.phase = Phase::Stopped;
             self.out.push(Output::Stopped { failed });

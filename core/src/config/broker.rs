@@ -227,13 +227,13 @@ impl BrokerConfig {
                 why: "Clients cannot connect to every interface; name one host".to_owned(),
             });
         }
-        let dirs = typed.list("log.dirs").filter(|dirs| !dirs.is_empty());
+        let log_dirs = log_dirs(&typed)?;
         Ok(Self {
             node_id: typed.number("node.id"),
             rack: typed.text("broker.rack"),
             listeners,
             advertised_listeners,
-            log_dirs: dirs.or_else(|| typed.list("log.dir")).unwrap_or_default(),
+            log_dirs,
             auto_create_topics_enable: typed.boolean("auto.create.topics.enable"),
             delete_topic_enable: typed.boolean("delete.topic.enable"),
             num_partitions: typed.number("num.partitions"),
@@ -284,6 +284,27 @@ impl Default for BrokerConfig {
             Err(bad) => unreachable!("a default is refused: {bad}"),
         }
     }
+}
+
+/// `log.dirs`, or `log.dir` if that is not set: at least one, and none twice.
+fn log_dirs(typed: &Typed<'_>) -> Result<Vec<String>, super::BadValue> {
+    let (key, dirs) = match typed.list("log.dirs") {
+        Some(dirs) => ("log.dirs", dirs),
+        None => ("log.dir", typed.list("log.dir").unwrap_or_default()),
+    };
+    let bad = |why: String| super::BadValue {
+        key: key.to_owned(),
+        value: dirs.join(","),
+        why,
+    };
+    if dirs.iter().all(|dir| dir.is_empty()) {
+        return Err(bad("Name at least one directory".to_owned()));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    if let Some(twice) = dirs.iter().find(|dir| !seen.insert(dir.as_str())) {
+        return Err(bad(format!("{twice} is named twice")));
+    }
+    Ok(dirs)
 }
 
 /// `broker.id` and `node.id` are one number: whichever is set stands for both, and they may not differ.

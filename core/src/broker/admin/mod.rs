@@ -9,6 +9,7 @@
 mod configs;
 mod describe;
 mod metadata;
+mod refusal;
 mod topics;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::types::BrokerId;
 pub use configs::{alter_configs, describe_configs, incremental_alter_configs};
 pub use describe::{describe_cluster, describe_topic_partitions, find_coordinator};
 pub use metadata::{metadata, topics_to_create};
+pub use refusal::refuse_changes;
 pub use topics::{create_partitions, create_topics, create_topics_on_demand, delete_topics};
 
 /// A broker that lives, as clients on the asking listener are told of it.

@@ -151,7 +151,7 @@ fn new_topic(topic: &CreatableTopic) -> NewTopic {
     }
 }
 
-fn creation_refused(name: &StrBytes, refused: &Refused) -> CreatableTopicResult {
+pub(super) fn creation_refused(name: &StrBytes, refused: &Refused) -> CreatableTopicResult {
     message(|answer: &mut CreatableTopicResult| {
         answer.name = name.clone();
         answer.error_code = refused.code.code();
@@ -196,19 +196,7 @@ pub fn delete_topics(
     request: &DeleteTopicsRequest,
     version: i16,
 ) -> Outcome<DeleteTopicsResponse> {
-    let asked: Vec<(Option<StrBytes>, Uuid)> = if version < 6 {
-        request
-            .topic_names
-            .iter()
-            .map(|name| (Some(name.clone()), Uuid::ZERO))
-            .collect()
-    } else {
-        request
-            .topics
-            .iter()
-            .map(|topic| (topic.name.clone(), topic.topic_id.into()))
-            .collect()
-    };
+    let asked = asked_deletions(request, version);
     let twice = duplicates(asked.iter().cloned());
     let mut changes = Changes {
         metadata,
@@ -239,6 +227,23 @@ pub fn delete_topics(
     }))
 }
 
+/// The topics that are to be deleted, as they were named: by name, or by id from version 6 on.
+pub(super) fn asked_deletions(request: &DeleteTopicsRequest, version: i16) -> Vec<(Option<StrBytes>, Uuid)> {
+    if version < 6 {
+        request
+            .topic_names
+            .iter()
+            .map(|name| (Some(name.clone()), Uuid::ZERO))
+            .collect()
+    } else {
+        request
+            .topics
+            .iter()
+            .map(|topic| (topic.name.clone(), topic.topic_id.into()))
+            .collect()
+    }
+}
+
 fn find_to_delete(changes: &Changes, name: Option<&str>, id: Uuid) -> Result<Arc<TopicImage>, Refused> {
     let image = changes.metadata.image();
     let (topic, code) = match (name, id.is_zero()) {
@@ -261,7 +266,7 @@ fn as_of_version(refused: Refused, version: i16) -> Refused {
     }
 }
 
-fn deletion(name: Option<StrBytes>, id: Uuid, refused: Option<&Refused>) -> DeletableTopicResult {
+pub(super) fn deletion(name: Option<StrBytes>, id: Uuid, refused: Option<&Refused>) -> DeletableTopicResult {
     message(|answer: &mut DeletableTopicResult| {
         answer.name = name;
         answer.topic_id = id.into();
@@ -317,7 +322,7 @@ fn grow(
     }
 }
 
-fn growth(name: &StrBytes, grown: Result<(), &Refused>) -> CreatePartitionsTopicResult {
+pub(super) fn growth(name: &StrBytes, grown: Result<(), &Refused>) -> CreatePartitionsTopicResult {
     message(|answer: &mut CreatePartitionsTopicResult| {
         answer.name = name.clone();
         answer.error_code = grown.map_or_else(|refused| refused.code.code(), |()| 0);

@@ -385,3 +385,37 @@ fn a_reader_can_tell_that_offsets_were_given_again_after_a_loss_of_power() {
     host.boot();
     assert_eq!(epoch(&mut host), 1, "an orderly stop loses nothing");
 }
+
+#[test]
+fn without_the_directory_of_the_topics_each_change_is_refused_by_name() {
+    use crate::protocol::messages::create_topics_request::CreatableTopic;
+    use crate::protocol::messages::delete_topics_request::DeleteTopicState;
+    use crate::protocol::messages::{CreateTopicsRequest, DeleteTopicsRequest};
+
+    let mut host = two_directories();
+    host.disk.fail(0, Fault::FullAfter { bytes: 0 });
+    assert_eq!(
+        produce(&mut host, "t", &["a"]).error_code,
+        ErrorCode::KafkaStorageError
+    );
+    let conn = host.connect();
+    let body = message(|body: &mut CreateTopicsRequest| {
+        let named = |topic: &mut CreatableTopic| topic.name = "later".into();
+        body.topics = vec![message(named)];
+    });
+    let Some(ResponseBody::CreateTopics(answer)) = host.ask(conn, 7, &RequestBody::CreateTopics(body)) else {
+        panic!("no answer to CreateTopics");
+    };
+    let storage_error = ErrorCode::KafkaStorageError.code();
+    assert_eq!(answer.topics[0].error_code, storage_error);
+    assert_eq!(&*answer.topics[0].name, "later");
+    let body = message(|body: &mut DeleteTopicsRequest| {
+        let named = |topic: &mut DeleteTopicState| topic.name = Some("u".into());
+        body.topics = vec![message(named)];
+    });
+    let Some(ResponseBody::DeleteTopics(answer)) = host.ask(conn, 6, &RequestBody::DeleteTopics(body)) else {
+        panic!("no answer to DeleteTopics");
+    };
+    assert_eq!(answer.responses[0].error_code, storage_error);
+    assert_eq!(produce(&mut host, "u", &["b"]).error_code, ErrorCode::None);
+}

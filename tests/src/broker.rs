@@ -10,10 +10,12 @@
 //! - a value that was returned is ready: the broker said so itself, nothing is polled
 //! - the process never outlives the value, and the directory never outlives both
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -46,6 +48,20 @@ impl TestBroker {
         Self::start_in(Arc::new(directory), free_port(), overrides)
     }
 
+    /// Starts a broker that may let no file grow beyond so many bytes (rounded to 512): writes past
+    /// that fail, as on a disk that is full.
+    pub fn start_with_file_limit(overrides: &[&str], most_bytes: u64) -> Self {
+        let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let port = free_port();
+        // Without the trap the system would end the process that writes too much.
+        let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", most_bytes / 512);
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(limited).arg(binary());
+        command.args(server(directory.path(), port, &overrides));
+        Self::started(command, directory, port, overrides)
+    }
+
     /// Starts `highwater up --brokers 1`: the broker together with its page.
     pub fn start_with_page() -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
@@ -71,18 +87,12 @@ impl TestBroker {
     }
 
     fn start_in(directory: Arc<TempDir>, port: u16, overrides: Vec<String>) -> Self {
-        let mut properties = format!(
-            "broker.id=1\nlisteners=PLAINTEXT://127.0.0.1:{port}\nlog.dirs={}\n",
-            directory.path().join("data").display()
-        );
-        for line in &overrides {
-            properties.push_str(line);
-            properties.push('\n');
-        }
-        let file = directory.path().join("server.properties");
-        std::fs::write(&file, properties).expect("write server.properties");
         let mut command = Command::new(binary());
-        command.arg("server").arg(&file);
+        command.args(server(directory.path(), port, &overrides));
+        Self::started(command, directory, port, overrides)
+    }
+
+    fn started(command: Command, directory: Arc<TempDir>, port: u16, overrides: Vec<String>) -> Self {
         let (child, log) = spawn_until_ready(command);
         Self {
             child: Some(child),
@@ -108,6 +118,11 @@ impl TestBroker {
     /// The log directory (`log.dirs`).
     pub fn data(&self) -> PathBuf {
         self.directory.path().join("data")
+    }
+
+    /// The file that it was started from.
+    pub fn properties(&self) -> PathBuf {
+        self.directory.path().join("server.properties")
     }
 
     /// All that the broker has printed so far.
@@ -142,6 +157,17 @@ impl TestBroker {
         child.wait().expect("wait for the broker");
     }
 
+    /// Waits until it has ended by itself; answers how.
+    pub fn wait_until_ended(&mut self) -> ExitStatus {
+        assert!(
+            self.log.wait_until_silent(),
+            "the broker goes on:\n{}",
+            self.log()
+        );
+        let mut child = self.child.take().expect("the broker was stopped before");
+        child.wait().expect("wait for the broker")
+    }
+
     /// Starts it again after [`stop`](Self::stop) or [`kill`](Self::kill), on the same port and files.
     pub fn restart(&mut self) {
         assert!(self.child.is_none(), "stop the broker first");
@@ -162,10 +188,37 @@ impl Drop for TestBroker {
     }
 }
 
-/// What the broker has printed, and a bell that rings for each line.
+/// The command that runs a broker whose properties and data are in the directory.
+fn server(directory: &Path, port: u16, overrides: &[String]) -> Vec<OsString> {
+    let mut properties = format!(
+        "broker.id=1\nlisteners=PLAINTEXT://127.0.0.1:{port}\nlog.dirs={}\n",
+        directory.join("data").display()
+    );
+    for line in overrides {
+        properties.push_str(line);
+        properties.push('\n');
+    }
+    let file = directory.join("server.properties");
+    std::fs::write(&file, properties).expect("write server.properties");
+    vec!["server".into(), file.into()]
+}
+
+/// Runs the binary with these arguments until it ends by itself; how it ended, and what it printed.
+pub fn run_to_end(arguments: &[OsString]) -> (ExitStatus, String) {
+    let mut command = Command::new(binary());
+    let (mut child, log) = spawn(command.args(arguments), |_| ());
+    if !log.wait_until_silent() {
+        let _ = child.kill();
+    }
+    (child.wait().expect("wait for the process"), log.text())
+}
+
+/// What the broker has printed, and a bell that rings for each line and at the end.
 #[derive(Default)]
 struct Printed {
     text: Mutex<String>,
+    /// Of stdout and stderr, those that have ended.
+    ended: AtomicUsize,
     grown: Condvar,
 }
 
@@ -183,6 +236,21 @@ impl Printed {
 
     fn text(&self) -> String {
         self.text.lock().map(|text| text.clone()).unwrap_or_default()
+    }
+
+    fn end(&self) {
+        self.ended.fetch_add(1, Ordering::SeqCst);
+        // Nobody who has looked and not begun to wait may miss the bell.
+        drop(self.text.lock());
+        self.grown.notify_all();
+    }
+
+    /// Waits until both stdout and stderr have ended; false when they do not.
+    fn wait_until_silent(&self) -> bool {
+        let Ok(text) = self.text.lock() else { return false };
+        let goes_on = |_: &mut String| self.ended.load(Ordering::SeqCst) < 2;
+        let waited = self.grown.wait_timeout_while(text, LINE_WITHIN, goes_on);
+        waited.is_ok_and(|(_, waited)| !waited.timed_out())
     }
 
     fn wait_for_line(&self, words: &str) -> Option<String> {
@@ -217,24 +285,14 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("address of a bound socket").port()
 }
 
-/// Starts the command and waits for its ready line; what it prints is kept and never blocks it.
+/// Starts the command and waits for its ready line.
 fn spawn_until_ready(mut command: Command) -> (Child, Arc<Printed>) {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|e| panic!("start {command:?}: {e}"));
-    let log = Arc::new(Printed::default());
     let (ready, is_ready) = channel();
-    let stdout = child.stdout.take().expect("stdout is piped");
-    let stderr = child.stderr.take().expect("stderr is piped");
-    collect_lines(stdout, log.clone(), move |line| {
+    let (mut child, log) = spawn(&mut command, move |line| {
         if line.contains(READY) {
             let _ = ready.send(());
         }
     });
-    collect_lines(stderr, log.clone(), |_| ());
     let why = match is_ready.recv_timeout(READY_WITHIN) {
         Ok(()) => return (child, log),
         Err(RecvTimeoutError::Timeout) => "said not that it is ready",
@@ -243,6 +301,22 @@ fn spawn_until_ready(mut command: Command) -> (Child, Arc<Printed>) {
     let _ = child.kill();
     let status = child.wait();
     panic!("the broker {why} ({status:?}); it printed:\n{}", log.text());
+}
+
+/// Starts the command; what it prints is kept and never blocks it, and `seen` gets each line of stdout.
+fn spawn(command: &mut Command, seen: impl FnMut(&str) + Send + 'static) -> (Child, Arc<Printed>) {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("start {command:?}: {e}"));
+    let log = Arc::new(Printed::default());
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let stderr = child.stderr.take().expect("stderr is piped");
+    collect_lines(stdout, log.clone(), seen);
+    collect_lines(stderr, log.clone(), |_| ());
+    (child, log)
 }
 
 fn collect_lines(
@@ -255,5 +329,6 @@ fn collect_lines(
             log.push(&line);
             seen(&line);
         }
+        log.end();
     });
 }

@@ -1,7 +1,9 @@
 //! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]), a browser ([`browser`]),
-//! Kafka's own tools ([`kafka`]), a client that sends any bytes ([`wire`]).
+//! Kafka's own tools ([`kafka`]), a client that sends any bytes ([`wire`]) and what it asks for in few
+//! words ([`requests`]).
 
 pub mod broker;
 pub mod browser;
 pub mod kafka;
+pub mod requests;
 pub mod wire;

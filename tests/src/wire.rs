@@ -40,17 +40,36 @@ impl WireClient {
 
     /// Sends a request and waits for its answer.
     pub fn ask(&mut self, version: i16, body: &RequestBody) -> ResponseBody {
+        assert!(self.send(version, body), "send a request");
+        let correlation_id = self.correlation_id;
+        self.receive(body.api(), version, correlation_id)
+            .expect("an answer, and not the end of the connection")
+    }
+
+    /// Sends a request and does not wait; `false` when the broker has closed the connection.
+    pub fn send(&mut self, version: i16, body: &RequestBody) -> bool {
         self.correlation_id += 1;
         let header = header(body.api(), version, self.correlation_id);
         let request = encode_request(&header, body).expect("a request that can be encoded");
-        self.stream.write_all(&request).expect("send a request");
-        let frame = self.read_frame().expect("an answer");
-        let response = decode_response(body.api(), version, frame).expect("an answer that can be read");
-        assert_eq!(
-            response.correlation_id, self.correlation_id,
-            "answers come in order"
-        );
-        response.body
+        match self.stream.write_all(&request) {
+            Ok(()) => true,
+            Err(error) if is_closed(error.kind()) => false,
+            Err(error) => panic!("send a request: {error}"),
+        }
+    }
+
+    /// The number of the last request that was sent; they count from 1.
+    pub fn last_sent(&self) -> i32 {
+        self.correlation_id
+    }
+
+    /// The answer to the request of this number, which must be the next to come; `None` when the
+    /// broker closed the connection instead.
+    pub fn receive(&mut self, api: ApiKey, version: i16, correlation_id: i32) -> Option<ResponseBody> {
+        let frame = self.read_frame()?;
+        let response = decode_response(api, version, frame).expect("an answer that can be read");
+        assert_eq!(response.correlation_id, correlation_id, "answers come in order");
+        Some(response.body)
     }
 
     /// Sends bytes as they are. An error is no news here: the broker may have closed already.

@@ -1,0 +1,287 @@
+//! What an operator sees and does: metrics and health, a stop by SIGTERM and the start after it, many
+//! partitions, topics made on demand, keys that do not exist.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+
+use bytes::Bytes;
+use highwater_core::error::ErrorCode;
+use highwater_core::log::checkpoint::read_offsets;
+use highwater_core::record::{BatchBuilder, Codec};
+use highwater_core::types::{Offset, TopicPartition};
+use highwater_tests::broker::TestBroker;
+use highwater_tests::requests::*;
+use highwater_tests::wire::WireClient;
+
+const TOPIC: &str = "t";
+
+fn batch(records: i32) -> Bytes {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.expect("a clock").as_millis() as i64;
+    let mut batch = BatchBuilder::new(Codec::None);
+    for _ in 0..records {
+        batch.append(now, None, Some(b"value"), &[]);
+    }
+    batch.build()
+}
+
+/// The status line, and the body, of what the broker's page answers.
+fn get(broker: &TestBroker, path: &str) -> (String, String) {
+    let address = broker.page_address();
+    let host = address.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(host).expect("connect to the page");
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    )
+    .expect("ask");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    (
+        head.lines().next().unwrap_or_default().to_owned(),
+        body.to_owned(),
+    )
+}
+
+/// The value of a metric; its name with its labels, as Prometheus writes it.
+fn metric(text: &str, name: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.split(' ').next() == Some(name))?;
+    line.split(' ').nth(1)?.parse().ok()
+}
+
+#[test]
+fn metrics_count_what_clients_did() {
+    let broker = TestBroker::start_with_page();
+    let mut client = WireClient::connect(&broker.address());
+    create_topic(&mut client, TOPIC, 1, &[]).expect("a topic");
+    let (status, before) = get(&broker, "/metrics");
+    assert!(status.contains("200"), "{status}");
+    for number in 0..10 {
+        assert_eq!(produce(&mut client, TOPIC, 0, batch(1)), Ok(number));
+    }
+    for offset in 0..4 {
+        assert_eq!(fetch(&mut client, TOPIC, 0, offset).error_code, ErrorCode::None);
+    }
+    let mut stranger = WireClient::connect(&broker.address());
+    stranger.send_raw(b"GET / HTTP/1.1\r\n\r\n");
+    stranger.wait_until_closed();
+    broker.wait_for_line("HTTP request");
+
+    let (_, text) = get(&broker, "/metrics");
+    let value = |name: &str| metric(&text, name).unwrap_or_else(|| panic!("no {name} in\n{text}"));
+    assert_eq!(value("highwater_requests_total{api=\"Produce\"}"), 10.0);
+    assert_eq!(value("highwater_requests_total{api=\"Fetch\"}"), 4.0);
+    assert_eq!(value("highwater_requests_total{api=\"CreateTopics\"}"), 1.0);
+    assert_eq!(value("highwater_produce_latency_seconds_count"), 10.0);
+    assert_eq!(value("highwater_fetch_latency_seconds_count"), 4.0);
+    assert_eq!(value("highwater_connections"), 1.0);
+    assert_eq!(value("highwater_connections_closed_for_cause_total"), 1.0);
+    let bytes = "highwater_network_in_bytes_total";
+    assert!(value(bytes) > metric(&before, bytes).expect("counted before"));
+    assert!(text.ends_with("# EOF\n"), "complete, as OpenMetrics wants it");
+}
+
+#[test]
+fn health_is_ok_once_the_broker_serves() {
+    let broker = TestBroker::start_with_page();
+    let (status, body) = get(&broker, "/healthz");
+    assert!(status.contains("200"), "{status}");
+    assert_eq!(body, "ok\n");
+}
+
+/// The offset that a checkpoint file of the log directory has for the partition.
+fn checkpointed(data: &Path, file: &str, partition: i32) -> Option<Offset> {
+    let bytes = std::fs::read(data.join(file)).expect("read a checkpoint");
+    let offsets = read_offsets(&bytes).expect("a checkpoint");
+    let wanted = TopicPartition::new(TOPIC, partition);
+    let found = offsets.into_iter().find(|(partition, _)| *partition == wanted);
+    found.map(|(_, offset)| offset)
+}
+
+#[test]
+fn sigterm_leaves_checkpoints_and_the_clean_mark_and_the_next_start_recovers_nothing() {
+    let mut broker = TestBroker::start(&[]);
+    let mark = broker.data().join(".kafka_cleanshutdown");
+    let mut client = WireClient::connect(&broker.address());
+    let id = create_topic(&mut client, TOPIC, 2, &[]).expect("a topic");
+    for number in 0..10 {
+        assert_eq!(produce(&mut client, TOPIC, 0, batch(3)), Ok(number * 3));
+    }
+    assert_eq!(delete_records(&mut client, TOPIC, 0, 6), Ok(6));
+    assert!(!mark.exists(), "not while it runs");
+    assert!(broker.stop().success());
+
+    assert!(mark.exists());
+    let data = broker.data();
+    let at = |file, partition| checkpointed(&data, file, partition);
+    assert_eq!(at("recovery-point-offset-checkpoint", 0), Some(30));
+    assert_eq!(at("replication-offset-checkpoint", 0), Some(30));
+    assert_eq!(at("log-start-offset-checkpoint", 0), Some(6));
+    assert_eq!(at("recovery-point-offset-checkpoint", 1), Some(0));
+
+    const RECOVERS: &str = "not an orderly one";
+    for _ in 0..2 {
+        broker.restart();
+        assert!(!mark.exists(), "the next stop may be no orderly one");
+        let mut client = WireClient::connect(&broker.address());
+        assert_eq!(topic_id(&mut client, TOPIC), Some(id));
+        assert_eq!(read_log(&mut client, TOPIC, 0, 6).len(), 8);
+        let log = broker.log();
+        assert!(!log.contains(RECOVERS), "{log}");
+        assert!(broker.stop().success());
+    }
+    broker.restart();
+    broker.kill();
+    broker.restart();
+    broker.wait_for_line(RECOVERS);
+}
+
+#[test]
+fn sigterm_while_clients_wait_and_write_does_not_wait_for_them() {
+    let mut broker = TestBroker::start(&[]);
+    let mut client = WireClient::connect(&broker.address());
+    create_topic(&mut client, TOPIC, 1, &[]).expect("a topic");
+    let mut waiting = WireClient::connect(&broker.address());
+    assert!(waiting.send(FETCH, &patient_fetch_request(TOPIC, 0, 0)));
+    let mut half = WireClient::connect(&broker.address());
+    half.send_raw(&[0, 0, 1, 0, 7]);
+    assert_eq!(produce(&mut client, TOPIC, 0, batch(1)), Ok(0));
+    assert!(broker.stop().success());
+    for client in [&mut waiting, &mut half, &mut client] {
+        client.wait_until_closed();
+    }
+    broker.restart();
+    let mut client = WireClient::connect(&broker.address());
+    assert_eq!(read_log(&mut client, TOPIC, 0, 0).len(), 1);
+}
+
+/// Partitions of one request: each is a directory with files of its own, made durable before the answer.
+const PARTITIONS_AT_ONCE: i32 = 500;
+
+/// Makes topics of many partitions each, and finds them again after an orderly stop and after none.
+fn many_partitions(topics: i32) {
+    let mut broker = TestBroker::start(&[]);
+    let names: Vec<String> = (0..topics).map(|number| format!("many-{number}")).collect();
+    let mut client = WireClient::connect(&broker.address());
+    let some = [0, 1, PARTITIONS_AT_ONCE - 1];
+    for name in &names {
+        create_topic(&mut client, name, PARTITIONS_AT_ONCE, &[]).expect("a topic");
+        for partition in some {
+            assert_eq!(produce(&mut client, name, partition, batch(1)), Ok(0));
+        }
+    }
+    assert!(broker.stop().success());
+    broker.restart();
+    broker.kill();
+    broker.restart();
+    let mut client = WireClient::connect(&broker.address());
+    for name in &names {
+        let answer = metadata(&mut client, name, false);
+        let rows = &answer.topics[0].partitions;
+        assert_eq!(rows.len(), PARTITIONS_AT_ONCE as usize);
+        assert!(rows.iter().all(|row| row.error_code == 0 && row.leader_id == 1));
+        for partition in some {
+            assert_eq!(read_log(&mut client, name, partition, 0).len(), 1);
+            assert_eq!(produce(&mut client, name, partition, batch(1)), Ok(1));
+        }
+    }
+}
+
+#[test]
+fn many_partitions_are_made_and_found_again() {
+    many_partitions(1);
+}
+
+#[test]
+#[ignore = "minutes where the medium is slow: cargo xtask test --soak"]
+fn ten_thousand_partitions_are_made_and_found_again() {
+    many_partitions(10_000 / PARTITIONS_AT_ONCE);
+}
+
+#[test]
+fn topics_are_made_on_demand_only_where_that_is_allowed() {
+    let code = |client: &mut WireClient, may_create| {
+        ErrorCode::from_code(metadata(client, TOPIC, may_create).topics[0].error_code)
+    };
+    let unknown = Some(ErrorCode::UnknownTopicOrPartition);
+
+    let broker = TestBroker::start(&["num.partitions=3"]);
+    let mut client = WireClient::connect(&broker.address());
+    assert_eq!(code(&mut client, false), unknown, "the client forbids it");
+    code(&mut client, true);
+    // It may be told a moment later, as by Kafka; then it is there.
+    assert_eq!(code(&mut client, false), Some(ErrorCode::None));
+    assert_eq!(metadata(&mut client, TOPIC, false).topics[0].partitions.len(), 3);
+    assert_eq!(produce(&mut client, TOPIC, 2, batch(1)), Ok(0));
+
+    let broker = TestBroker::start(&["auto.create.topics.enable=false"]);
+    let mut client = WireClient::connect(&broker.address());
+    assert_eq!(code(&mut client, true), unknown, "the broker forbids it");
+    assert_eq!(topic_id(&mut client, TOPIC), None);
+}
+
+#[test]
+fn an_unknown_key_is_a_warning_that_names_it() {
+    let broker = TestBroker::start(&["no.such.key=1"]);
+    let line = broker.wait_for_line("no.such.key");
+    assert!(
+        line.contains("WARN") && line.contains("server.properties line 4"),
+        "{line}"
+    );
+}
+
+#[test]
+fn idle_connections_are_closed_and_busy_ones_kept() {
+    let broker = TestBroker::start(&["connections.max.idle.ms=300"]);
+    let mut idle = WireClient::connect(&broker.address());
+    create_topic(&mut idle, TOPIC, 1, &[]).expect("a topic");
+    let from = format!("from {}:", idle.own_address());
+    let mut busy = WireClient::connect(&broker.address());
+    let until_closed = std::thread::spawn(move || idle.wait_until_closed());
+    while !until_closed.is_finished() {
+        produce(&mut busy, TOPIC, 0, batch(1)).expect("a batch is taken");
+    }
+    let line = broker.wait_for_line(&from);
+    assert!(line.contains("connections.max.idle.ms"), "{line}");
+    produce(&mut busy, TOPIC, 0, batch(1)).expect("a batch is taken");
+}
+
+/// Foreign and empty files in the log directory are nobody's business, and said so at most.
+#[test]
+fn strange_files_in_the_log_directory_stop_nothing() {
+    let mut broker = TestBroker::start(&[]);
+    let mut client = WireClient::connect(&broker.address());
+    create_topic(&mut client, TOPIC, 1, &[]).expect("a topic");
+    assert_eq!(produce(&mut client, TOPIC, 0, batch(1)), Ok(0));
+    assert!(broker.stop().success());
+
+    let (data, partition) = (broker.data(), broker.data().join("t-0"));
+    for name in ["lost+found", "backup-of-yesterday", "x-1.old"] {
+        std::fs::create_dir(data.join(name)).expect("make a directory");
+    }
+    for name in ["notes.txt", "meta.properties.tmp", ".DS_Store"] {
+        std::fs::write(data.join(name), "").expect("write a file");
+        std::fs::write(partition.join(name), "").expect("write a file");
+    }
+    for name in ["00000000000000000000.index", "00000000000000000000.timeindex"] {
+        std::fs::write(partition.join(name), "").expect("empty an index");
+    }
+    for name in [
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "t-0/leader-epoch-checkpoint",
+        "t-0/00000000000000000001.snapshot",
+        "t-0/00000000000000000001.log",
+    ] {
+        std::fs::write(data.join(name), "").expect("empty a file");
+    }
+    broker.restart();
+    let mut client = WireClient::connect(&broker.address());
+    assert_eq!(read_log(&mut client, TOPIC, 0, 0).len(), 1);
+    for name in ["notes.txt", "lost+found", "backup-of-yesterday"] {
+        assert!(data.join(name).exists(), "{name} is left alone");
+    }
+}

@@ -101,6 +101,11 @@ pub(super) struct AdmittedPartition {
 }
 
 impl AdmittedPartition {
+    /// Whether the records are said to belong to a transaction.
+    pub(super) fn is_transactional(&self) -> bool {
+        BatchHeader::parse(&self.records).is_some_and(|header| header.is_transactional())
+    }
+
     /// The batch as the topic's present rules see it: as checked, or checked again.
     pub(super) fn settle(
         self,

@@ -29,7 +29,7 @@ impl State {
         cx.cause = caller.cause;
         let mut moved = BTreeSet::new();
         let answer = message(|answer: &mut DeleteRecordsResponse| {
-            for topic in &request.topics {
+            for topic in request.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
                 let rows = topic.partitions.iter().map(|asked| {
                     let deleted = self.delete_below(cx, &topic.name, asked);
                     message(|row: &mut DeleteRecordsPartitionResult| {
@@ -63,10 +63,10 @@ impl State {
         topic: &str,
         asked: &DeleteRecordsPartition,
     ) -> Result<(DirId, Offset), Refused> {
+        let id = self.topics.find(topic, Uuid::ZERO, asked.partition_index)?;
         if is_internal(topic) {
             return Err(ErrorCode::InvalidTopicException.into());
         }
-        let id = self.topics.find(topic, Uuid::ZERO, asked.partition_index)?;
         let found = self.topics.by_name(topic);
         if found.is_some_and(|found| !found.log_config.delete) {
             let why = "records of a topic whose cleanup.policy has no delete cannot be deleted";

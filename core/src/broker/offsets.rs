@@ -3,6 +3,8 @@
 //! Most are known at once. A search by time, or for the greatest timestamp, reads files: it is a job,
 //! and the request is joined again when the last job is done.
 
+use std::collections::BTreeMap;
+
 use super::State;
 use super::caller::Caller;
 use super::jobs::JobFor;
@@ -75,15 +77,16 @@ impl State {
         };
         let parked = self.purgatory.next_id();
         let mut jobs = Vec::new();
-        let mut seen = std::collections::BTreeSet::new();
-        for topic in &request.topics {
+        let twice = named_twice(request);
+        for topic in request.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
             let topic_at = wait.answer.topics.len();
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for asked in &topic.partitions {
-                let found = if seen.insert((&*topic.name, asked.partition_index)) {
-                    self.find_offset(caller.version, &topic.name, asked, request)
-                } else {
-                    Err(ErrorCode::InvalidRequest.into())
+                let found = match twice.get(&(&*topic.name, asked.partition_index)) {
+                    None => self.find_offset(caller.version, &topic.name, asked, request),
+                    // Answered once, where it is named first.
+                    Some(&first) if std::ptr::eq(first, asked) => Err(ErrorCode::InvalidRequest.into()),
+                    Some(_) => continue,
                 };
                 let found = found.map(|(id, found)| match found {
                     Found::Search(job, limit) => {
@@ -137,7 +140,7 @@ impl State {
         let partition = self.topics.partition(id);
         let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition))?;
         partition.log()?;
-        partition.check_epoch(asked.current_leader_epoch)?;
+        check_known_epoch(partition, asked.current_leader_epoch)?;
         let limit = match (request.replica_id < FIRST_REPLICA, request.isolation_level) {
             (false, _) => partition.log()?.log_end(),
             (true, 1) => partition.last_stable_offset(),
@@ -210,7 +213,7 @@ impl State {
             let partition = self.topics.partition(id);
             let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition))?;
             partition.log()?;
-            partition.check_epoch(asked.current_leader_epoch)?;
+            check_known_epoch(partition, asked.current_leader_epoch)?;
             partition.end_offset_for(asked.leader_epoch)
         };
         message(|row: &mut EpochEndOffset| {
@@ -225,12 +228,39 @@ impl State {
     }
 }
 
+/// Partitions that a request names more than once, each with its first place.
+fn named_twice(request: &ListOffsetsRequest) -> BTreeMap<(&str, i32), &ListOffsetsPartition> {
+    let mut first = BTreeMap::new();
+    let mut twice = BTreeMap::new();
+    for topic in &request.topics {
+        for asked in &topic.partitions {
+            let key = (&*topic.name, asked.partition_index);
+            match first.get(&key) {
+                Some(&place) => _ = twice.insert(key, place),
+                None => _ = first.insert(key, asked),
+            }
+        }
+    }
+    twice
+}
+
+/// Here, unlike in a fetch, only -1 stands for "not known": other negative epochs are old ones.
+fn check_known_epoch(partition: &Partition, known: LeaderEpoch) -> Result<(), Refused> {
+    if known < -1 {
+        return Err(ErrorCode::FencedLeaderEpoch.into());
+    }
+    partition.check_epoch(known)
+}
+
 /// The version of ListOffsets that has this special timestamp (`KafkaApis.isListOffsetsTimestampUnsupported`).
 fn needs_version(timestamp: Millis) -> i16 {
     match timestamp {
+        MAX_TIMESTAMP => 7,
         EARLIEST_LOCAL => 8,
         LATEST_TIERED => 9,
         EARLIEST_PENDING_UPLOAD => 11,
+        // No version yet.
+        ..EARLIEST_PENDING_UPLOAD => i16::MAX,
         _ => 0,
     }
 }

@@ -41,7 +41,8 @@ pub(super) struct ProduceUnderWay {
     acks: i16,
     deadline: Millis,
     internal_allowed: bool,
-    transactional_id: bool,
+    /// Records of a transaction, and no transactional id: nothing of the request is taken.
+    lacks_transactional_id: bool,
     /// Topics not begun yet, and the rest of the one at hand.
     topics: std::vec::IntoIter<AdmittedTopic>,
     partitions: std::vec::IntoIter<AdmittedPartition>,
@@ -78,12 +79,15 @@ impl State {
         client_id: Option<&StrBytes>,
         request: AdmittedProduce,
     ) {
+        let mut partitions = request.topics.iter().flat_map(|topic| &topic.partitions);
+        let lacks_transactional_id =
+            request.transactional_id.is_none() && partitions.any(AdmittedPartition::is_transactional);
         let under_way = ProduceUnderWay {
             caller,
             acks: request.acks,
             deadline: cx.now + Millis::from(request.timeout_ms.max(0)),
             internal_allowed: client_id.is_some_and(|id| &**id == ADMIN_CLIENT_ID),
-            transactional_id: request.transactional_id.is_some(),
+            lacks_transactional_id,
             topics: request.topics.into_iter(),
             partitions: Vec::new().into_iter(),
             wait: ProduceWait {
@@ -114,6 +118,10 @@ impl State {
             let Some(topic) = under_way.topics.next() else {
                 return true;
             };
+            if topic.partitions.is_empty() {
+                *budget -= 1;
+                continue;
+            }
             under_way.wait.answer.topics.push(ProduceTopicResponse {
                 // A copy: the answer may wait long, and the name would keep its whole frame.
                 name: (&*topic.name).into(),
@@ -149,7 +157,13 @@ impl State {
                 });
                 answer
             }
-            Err(refused) => refusal(index, refused),
+            Err(refused) => ProducePartitionResponse {
+                log_start_offset: match refused.by_log {
+                    true => self.log_start_of(topic, index),
+                    false => -1,
+                },
+                ..refusal(index, refused)
+            },
         };
         topic.partitions.push(answer);
     }
@@ -161,8 +175,8 @@ impl State {
         under_way: &ProduceUnderWay,
         partition: AdmittedPartition,
     ) -> Result<(PartitionId, Offset, ProducePartitionResponse), BatchRefused> {
-        if !matches!(under_way.acks, -1..=1) {
-            return Err(plain(ErrorCode::InvalidRequiredAcks.into()));
+        if under_way.lacks_transactional_id {
+            return Err(plain(ErrorCode::TransactionalIdAuthorizationFailed.into()));
         }
         let index = partition.index;
         let named = under_way.wait.answer.topics.last();
@@ -176,6 +190,9 @@ impl State {
             let why = "clients do not write into internal topics";
             return Err(BatchRefused::new(ErrorCode::InvalidTopicException, why));
         }
+        if !matches!(under_way.acks, -1..=1) {
+            return Err(plain(ErrorCode::InvalidRequiredAcks.into()));
+        }
         let rules = topic.rules.clone();
         let validated = partition
             .settle(&rules, under_way.caller.version, cx.now, &mut self.workspace)
@@ -185,13 +202,14 @@ impl State {
                     code: refused.code,
                 });
             })?;
-        if validated.header.is_transactional() || under_way.transactional_id {
+        if validated.header.is_transactional() {
             let why = "no transaction is under way: this broker has no transaction coordinator yet";
             return Err(BatchRefused::new(ErrorCode::InvalidTxnState, why));
         }
         let found = self.topics.partition_mut(id);
         let found = found.ok_or_else(|| plain(ErrorCode::UnknownTopicOrPartition.into()))?;
-        let (appended, ticket) = found.append(cx, &validated).map_err(plain)?;
+        let appended = found.append(cx, &validated);
+        let (appended, ticket) = appended.map_err(|refused| plain(refused).by_log())?;
         let log_start = found.log().map_or(-1, |log| log.log_start());
         let dir = found.dir();
         if !appended.duplicate {
@@ -201,11 +219,22 @@ impl State {
         let answer = ProducePartitionResponse {
             index,
             base_offset: appended.base_offset,
-            log_append_time_ms: validated.log_append_time_ms.map_or(-1, |_| appended.timestamp_ms),
+            log_append_time_ms: match validated.log_append_time_ms {
+                // Kafka answers a duplicate with its batch's time, whoever gave that.
+                None if !appended.duplicate => -1,
+                _ => appended.timestamp_ms,
+            },
             log_start_offset: log_start,
             ..ProducePartitionResponse::default()
         };
         Ok((id, appended.last_offset + 1, answer))
+    }
+
+    fn log_start_of(&self, topic: &ProduceTopicResponse, index: i32) -> Offset {
+        let id = self.topics.find(&topic.name, topic.topic_id, index).ok();
+        let partition = id.and_then(|id| self.topics.partition(id));
+        let log = partition.and_then(|partition| partition.log().ok());
+        log.map_or(-1, |log| log.log_start())
     }
 
     /// All partitions have been tried: answer, close, or wait.
@@ -335,6 +364,7 @@ fn plain(refused: Refused) -> BatchRefused {
         code: refused.code,
         message: refused.message,
         record_errors: Vec::new(),
+        by_log: false,
     }
 }
 

@@ -51,6 +51,10 @@ impl State {
             // No broker coordinates transactions yet, so neither does this one.
             Some(_) => return Err(ErrorCode::NotCoordinator.into()),
         }
+        // A client has both or neither.
+        if (request.producer_id == -1) != (request.producer_epoch == -1) {
+            return Err(ErrorCode::InvalidRequest.into());
+        }
         if !self.directories.is_online(COORDINATION_DIR) {
             return Err(ErrorCode::KafkaStorageError.into());
         }

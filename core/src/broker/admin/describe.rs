@@ -68,7 +68,10 @@ pub fn describe_topic_partitions(
         request.topics.iter().map(|topic| &*topic.name).collect()
     };
     let cursor = request.cursor.as_ref();
-    if cursor.is_some_and(|cursor| cursor.partition_index < 0) {
+    // A client goes on where an answer ended: at a topic that it asked for.
+    let is_wrong = cursor
+        .is_some_and(|cursor| cursor.partition_index < 0 || (!all && !names.contains(&*cursor.topic_name)));
+    if is_wrong {
         return message(|answer: &mut DescribeTopicPartitionsResponse| {
             answer.topics = names
                 .iter()

@@ -21,9 +21,11 @@ impl State {
             caller,
             session,
             full,
-            visits,
+            mut visits,
             ..
         } = *wait;
+        // Partitions that nobody knows come last, as Kafka has them.
+        visits.sort_by_key(|visit| visit.partition.is_none());
         let mut answer = FetchResponse {
             session_id: session.unwrap_or_default(),
             ..FetchResponse::default()

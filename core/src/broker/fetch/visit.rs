@@ -56,6 +56,8 @@ impl Visit {
             partition: self.key.partition,
             error_code: code,
             current_leader: leader,
+            // Kafka's quirk: an empty list for what is unknown, none for what failed to be read.
+            aborted_transactions: self.partition.is_none().then(Vec::new),
             ..FetchPartitionResponse::default()
         };
         self.record_bytes = 0;

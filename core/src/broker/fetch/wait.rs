@@ -147,6 +147,12 @@ impl State {
         if !fits && let Some(closed) = self.sessions.remove(id) {
             self.unwatch_session(id, &closed);
         }
+        if after == 0 && !wait.full {
+            // A session that has forgotten all its partitions is over, and its client is told so.
+            self.sessions.remove(id);
+            wait.session = None;
+            wait.full = true;
+        }
         fits
     }
 

@@ -1,5 +1,6 @@
 //! The broker as a client meets it, through a host in memory.
 
+mod answers;
 mod client;
 mod lives;
 mod races;

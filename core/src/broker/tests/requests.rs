@@ -81,7 +81,7 @@ fn a_client_that_means_another_broker_is_sent_back_to_its_bootstrap_addresses() 
     assert_eq!(code(1, Some("another")), 129);
 }
 
-fn first_row(
+pub fn first_row(
     host: &mut Host,
     acks: i16,
     records: Bytes,
@@ -112,7 +112,7 @@ fn each_bad_produce_gets_its_own_error_and_stores_nothing() {
         (1, torn.into(), ErrorCode::CorruptMessage),
         (1, two.into(), ErrorCode::InvalidRecord),
         (1, Bytes::new(), ErrorCode::InvalidRecord),
-        (1, transactional, ErrorCode::InvalidTxnState),
+        (1, transactional, ErrorCode::TransactionalIdAuthorizationFailed),
     ];
     for (acks, records, code) in cases {
         let row = first_row(&mut host, acks, records);

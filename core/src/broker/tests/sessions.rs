@@ -196,3 +196,22 @@ fn partitions_take_turns_when_an_answer_is_full() {
         assert_eq!(with_records(&answer), [next]);
     }
 }
+
+#[test]
+fn a_session_that_has_forgotten_everything_is_over() {
+    let mut host = three_topics();
+    let mut consumer = consumer(&mut host);
+    consumer.poll(&mut host, &[("a", 0)], 0).unwrap();
+    let session = consumer.session;
+    let mut request = consumer.request(&[], 0);
+    request.forgotten_topics = vec![ForgottenTopic {
+        name: "a".into(),
+        topic_id: Default::default(),
+        partitions: vec![0],
+    }];
+    let request = host.send(consumer.conn, FETCH, &RequestBody::Fetch(request));
+    assert_eq!(consumer.take(&mut host, request).unwrap().session_id, 0);
+    consumer.session = session;
+    let gone = consumer.poll(&mut host, &[], 0).unwrap();
+    assert_eq!(gone.error_code, ErrorCode::FetchSessionIdNotFound);
+}

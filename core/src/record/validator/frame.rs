@@ -5,9 +5,12 @@ use bytes::Bytes;
 
 use super::super::batch::{Batch, Batches, InvalidBatch};
 use super::super::compression::Codec;
-use super::super::header::BatchHeader;
+use super::super::header::{BatchHeader, LOG_OVERHEAD_BYTES};
 use super::{BatchRefused, ValidationRules};
 use crate::error::ErrorCode;
+
+/// Least length that a batch of any format claims (`LegacyRecord.RECORD_OVERHEAD_V0`).
+const LEAST_LENGTH: i32 = 14;
 
 /// The one batch in a partition's part of a produce request; what is no whole batch after it is cut
 /// off, as Kafka does (`ProduceRequest.validateRecords`).
@@ -23,6 +26,7 @@ pub fn first_batch(bytes: &Bytes) -> Result<Batch, BatchRefused> {
         Err(other) => return Err(other.into()),
     };
     let rest = bytes.slice(batch.bytes.len()..);
+    check_claim(&rest)?;
     match Batch::parse(&rest) {
         Ok(_) | Err(InvalidBatch::OldMagic(_)) => Err(BatchRefused::new(
             ErrorCode::InvalidRecord,
@@ -31,6 +35,19 @@ pub fn first_batch(bytes: &Bytes) -> Result<Batch, BatchRefused> {
         Err(InvalidBatch::Truncated { .. }) => Ok(batch),
         Err(other) => Err(other.into()),
     }
+}
+
+/// Bytes that are cut short may claim any length but one that no batch of any format has
+/// (`ByteBufferLogInputStream.nextBatchSize`, which looks at the length before anything else).
+fn check_claim(rest: &[u8]) -> Result<(), BatchRefused> {
+    let Some(&[.., l0, l1, l2, l3]) = rest.first_chunk::<LOG_OVERHEAD_BYTES>() else {
+        return Ok(());
+    };
+    let length = i32::from_be_bytes([l0, l1, l2, l3]);
+    if length < LEAST_LENGTH {
+        return Err(InvalidBatch::TooSmall { length }.into());
+    }
+    Ok(())
 }
 
 /// Base offset, size and checksum, in Kafka's order (`UnifiedLog.analyzeAndValidateRecords`).

@@ -100,6 +100,9 @@ pub struct BatchRefused {
     pub message: Option<String>,
     /// Index of a record in the batch, and what is wrong with it. At most [`MAX_RECORD_ERRORS`].
     pub record_errors: Vec<(i32, Option<String>)>,
+    /// The log judged the batch, not the request's handler alone: then the answer has the log's start
+    /// offset beside the error (`ReplicaManager.appendRecordsToLeader`).
+    pub by_log: bool,
 }
 
 /// Kafka names every bad record; a small batch could make that an answer of hundreds of megabytes.
@@ -111,6 +114,23 @@ impl BatchRefused {
             code,
             message: Some(message.into()),
             record_errors: Vec::new(),
+            by_log: false,
+        }
+    }
+
+    /// The same, as the log's judgement. Of a batch that is damaged or too large Kafka does not say
+    /// where its log starts.
+    pub fn by_log(self) -> Self {
+        let unsaid = matches!(
+            self.code,
+            ErrorCode::CorruptMessage
+                | ErrorCode::MessageTooLarge
+                | ErrorCode::RecordListTooLarge
+                | ErrorCode::KafkaStorageError
+        );
+        Self {
+            by_log: !unsaid,
+            ..self
         }
     }
 }
@@ -163,6 +183,15 @@ pub fn validate_produced(
     workspace: &mut Workspace,
 ) -> Result<Validated, BatchRefused> {
     let batch = first_batch(bytes)?;
+    validate_batch(batch, rules, now, workspace).map_err(BatchRefused::by_log)
+}
+
+fn validate_batch(
+    batch: Batch,
+    rules: &ValidationRules,
+    now: Millis,
+    workspace: &mut Workspace,
+) -> Result<Validated, BatchRefused> {
     frame::check_front(&batch, rules)?;
     let codec = frame::check_header(&batch.header)?;
 

@@ -156,6 +156,7 @@ impl RecordErrors {
             code,
             message: Some(message),
             record_errors: self.listed,
+            by_log: true,
         })
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::meter::{self, Cpu, Memory};
 use crate::{Result, at, kafka, said};
 
-/// No broker takes so long to start or to stop, unless something is broken.
+/// No broker takes so long to start, unless something is broken.
 const LONGEST: Duration = Duration::from_secs(60);
 /// ApiVersions v0, correlation 1, no client id, behind its length.
 const API_VERSIONS: [u8; 14] = [0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff];
@@ -110,20 +110,6 @@ impl Broker {
                 return Err(format!("{} did not start; see target/bench/{log}", self.name));
             }
             std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
-    }
-
-    /// Asks it to stop (SIGTERM) and waits until it has.
-    pub fn stop(mut self) -> Result<()> {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).map_err(said)?;
-        let began = Instant::now();
-        while self.child.try_wait().map_err(said)?.is_none() {
-            if began.elapsed() > LONGEST {
-                return Err(format!("{} does not stop", self.name));
-            }
-            std::thread::sleep(Duration::from_millis(10));
         }
         Ok(())
     }

@@ -184,7 +184,12 @@ pub const FIGURES: [Figure; 31] = [
         "% of a core",
         Goal::None,
     ),
-    figure("partitions.create", "making 10,000 partitions", "s", Goal::None),
+    figure(
+        "partitions.create",
+        "making 10,000 partitions, until quiet again",
+        "s",
+        Goal::None,
+    ),
     figure(
         "partitions.core",
         "10,000 idle partitions",

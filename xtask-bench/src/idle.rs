@@ -7,8 +7,11 @@ use crate::loads::Values;
 use crate::plan::{PARTITIONS_OF_IDLE_TOPIC, Plan};
 use crate::{Result, topics};
 
-/// What has just happened on a broker shall not count as idling.
-const SETTLE: Duration = Duration::from_secs(2);
+/// A broker that used less than this share of a core in one look has nothing left to do.
+const QUIET_SHARE: f64 = 0.1;
+const LOOK: Duration = Duration::from_millis(500);
+/// No broker is busy for so long after its last answer, unless something is broken.
+const LONGEST: Duration = Duration::from_secs(60);
 
 pub fn started(broker: &Broker) -> Result<Values> {
     std::thread::sleep(Duration::from_secs(1));
@@ -50,7 +53,9 @@ pub fn partitions(broker: &Broker, plan: &Plan) -> Result<Values> {
             PARTITIONS_OF_IDLE_TOPIC,
         )?;
     }
-    let took_s = began.elapsed().as_secs_f64();
+    // Kafka answers first and makes the files after.
+    wait_until_quiet(broker)?;
+    let took_s = (began.elapsed() - LOOK).as_secs_f64();
     let share = core_share(broker, plan)?;
     Ok(vec![
         ("partitions.create", took_s),
@@ -59,9 +64,22 @@ pub fn partitions(broker: &Broker, plan: &Plan) -> Result<Values> {
     ])
 }
 
+/// Waits until the broker has done what it was asked for before: that shall not count as idling.
+fn wait_until_quiet(broker: &Broker) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        let before = broker.cpu()?;
+        std::thread::sleep(LOOK);
+        let used_s = broker.cpu()?.since(before).total_s();
+        if used_s < QUIET_SHARE * LOOK.as_secs_f64() || began.elapsed() > LONGEST {
+            return Ok(());
+        }
+    }
+}
+
 /// Percent of a core that the broker uses while nothing is asked of it.
 fn core_share(broker: &Broker, plan: &Plan) -> Result<f64> {
-    std::thread::sleep(SETTLE);
+    wait_until_quiet(broker)?;
     let (before, began) = (broker.cpu()?, Instant::now());
     std::thread::sleep(Duration::from_secs(plan.idle_s));
     let used_s = broker.cpu()?.since(before).total_s();

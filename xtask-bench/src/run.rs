@@ -111,7 +111,7 @@ impl Run<'_> {
                 self.bar.set_message(format!("{} starts", system.name()));
                 let broker = Broker::start(&system, self.out, "start")?;
                 let values = idle::started(&broker)?;
-                broker.stop()?;
+                drop(broker);
                 self.note("start", &system, &values);
             }
         }
@@ -141,11 +141,10 @@ impl Run<'_> {
                 }
             }
         }
-        for (system, broker) in brokers {
-            let values = idle::most_memory(&broker)?;
+        for (system, broker) in &brokers {
+            let values = idle::most_memory(broker)?;
             let load = meter::load_average();
-            self.take("memory", &system, &values, load);
-            broker.stop()?;
+            self.take("memory", system, &values, load);
         }
         Ok(())
     }
@@ -169,7 +168,6 @@ impl Run<'_> {
                 let values = idle::partitions(&broker, &self.loads.plan)?;
                 self.note("partitions", &system, &values);
             }
-            broker.stop()?;
         }
         Ok(())
     }

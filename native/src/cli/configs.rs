@@ -6,7 +6,9 @@ use highwater_core::protocol::messages::describe_configs_response::DescribeConfi
 use highwater_core::protocol::messages::incremental_alter_configs_request::{
     AlterConfigsResource, AlterableConfig,
 };
-use highwater_core::protocol::messages::{DescribeConfigsRequest, IncrementalAlterConfigsRequest, message};
+use highwater_core::protocol::messages::{
+    DescribeConfigsRequest, IncrementalAlterConfigsRequest, MetadataRequest, message,
+};
 
 use super::Failure;
 use super::client::{Client, ask, check};
@@ -18,7 +20,8 @@ const DELETE: i8 = 1;
 /// The options of `kafka-configs.sh`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("action").required(true).args(["describe", "alter"]))]
-#[command(group = clap::ArgGroup::new("entity").required(true).args(["entity_name", "entity_default"]))]
+#[command(group = clap::ArgGroup::new("entity").args(["entity_name", "entity_default"]))]
+#[command(group = clap::ArgGroup::new("whose").required(true).args(["entity_type", "topic", "broker", "broker_defaults"]))]
 pub struct Arguments {
     /// The broker to ask, as host:port; several with commas between them.
     #[arg(long)]
@@ -31,13 +34,22 @@ pub struct Arguments {
     alter: bool,
     /// Whose settings.
     #[arg(long, value_enum)]
-    entity_type: EntityType,
-    /// A topic's name or a broker's id.
-    #[arg(long)]
+    entity_type: Option<EntityType>,
+    /// A topic's name or a broker's id. With --describe, all of them if not given.
+    #[arg(long, requires = "entity_type")]
     entity_name: Option<String>,
     /// All brokers at once.
-    #[arg(long)]
+    #[arg(long, requires = "entity_type")]
     entity_default: bool,
+    /// A topic's name: short for --entity-type topics --entity-name.
+    #[arg(long)]
+    topic: Option<String>,
+    /// A broker's id: short for --entity-type brokers --entity-name.
+    #[arg(long)]
+    broker: Option<String>,
+    /// All brokers at once: short for --entity-type brokers --entity-default.
+    #[arg(long)]
+    broker_defaults: bool,
     /// With --describe: every setting, also those that nobody set.
     #[arg(long)]
     all: bool,
@@ -81,46 +93,119 @@ impl EntityType {
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.entity_default && arguments.entity_type == EntityType::Topics {
-        return Err("--entity-default: only brokers have common settings".into());
+/// Whose settings one description or alteration is about. An empty name means all brokers at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entity {
+    kind: EntityType,
+    name: String,
+}
+
+impl Entity {
+    fn is_default(&self) -> bool {
+        self.name.is_empty()
     }
-    let mut client = Client::connect(&arguments.bootstrap_server)?;
-    if arguments.describe {
-        describe(&mut client, arguments)
-    } else {
-        alter(&mut client, arguments)
+
+    /// `broker 1`, or what Kafka says of the settings of all.
+    fn shown(&self) -> String {
+        let kind = self.kind.singular();
+        if self.is_default() {
+            format!("{kind}s in the cluster")
+        } else {
+            format!("{kind} {}", self.name)
+        }
     }
 }
 
-fn describe(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
-    let kind = arguments.entity_type;
-    let name = arguments.entity_name.as_deref().unwrap_or_default();
+/// The one entity that the options name; `None` when they name a type alone.
+fn named(arguments: &Arguments) -> (EntityType, Option<String>) {
+    let (topics, brokers) = (EntityType::Topics, EntityType::Brokers);
+    match arguments {
+        Arguments {
+            topic: Some(name), ..
+        } => (topics, Some(name.clone())),
+        Arguments {
+            broker: Some(name), ..
+        } => (brokers, Some(name.clone())),
+        Arguments {
+            broker_defaults: true,
+            ..
+        } => (brokers, Some(String::new())),
+        _ => {
+            let kind = arguments.entity_type.unwrap_or(topics);
+            let all = arguments.entity_default.then(String::new);
+            (kind, arguments.entity_name.clone().or(all))
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (kind, name) = named(arguments);
+    if kind == EntityType::Topics && name.as_deref() == Some("") {
+        return Err("--entity-default: only brokers have common settings".into());
+    }
+    let entity = name.map(|name| Entity { kind, name });
+    let mut client = Client::connect(&arguments.bootstrap_server)?;
+    match entity {
+        Some(entity) if arguments.describe => describe(&mut client, &entity, arguments.all),
+        None if arguments.describe => {
+            let all = existing(&mut client, kind)?;
+            all.iter()
+                .try_for_each(|entity| describe(&mut client, entity, arguments.all))
+        }
+        Some(entity) => alter(&mut client, &entity, arguments),
+        None => Err("--alter: say whose settings, with --entity-name or --entity-default".into()),
+    }
+}
+
+/// All topics, or all brokers and then what is common to them.
+fn existing(client: &mut Client, kind: EntityType) -> Result<Vec<Entity>, Failure> {
+    let request = message(|request: &mut MetadataRequest| {
+        request.topics = None;
+        request.allow_auto_topic_creation = false;
+    });
+    let answer = ask!(client, Metadata, request)?;
+    let mut names: Vec<String> = match kind {
+        EntityType::Topics => {
+            let names = answer.topics.iter().filter_map(|topic| topic.name.as_deref());
+            names.map(str::to_owned).collect()
+        }
+        EntityType::Brokers => answer
+            .brokers
+            .iter()
+            .map(|broker| broker.node_id.to_string())
+            .collect(),
+    };
+    names.sort();
+    if kind == EntityType::Brokers {
+        names.push(String::new());
+    }
+    Ok(names.into_iter().map(|name| Entity { kind, name }).collect())
+}
+
+fn describe(client: &mut Client, entity: &Entity, all: bool) -> Result<(), Failure> {
     let request = message(|request: &mut DescribeConfigsRequest| {
         request.include_synonyms = true;
         request.resources = vec![message(|resource: &mut DescribeConfigsResource| {
-            resource.resource_type = kind.resource_type();
-            resource.resource_name = name.into();
+            resource.resource_type = entity.kind.resource_type();
+            resource.resource_name = entity.name.as_str().into();
             resource.configuration_keys = None;
         })];
     });
     let answer = ask!(client, DescribeConfigs, request)?;
     let result = answer.results.first().ok_or("the broker answered nothing")?;
-    check(result.error_code, result.error_message.as_deref())?;
-    if arguments.entity_default {
-        println!("Default configs for {}s in the cluster are:", kind.singular());
-    } else {
-        println!(
-            "{} configs for {} {name} are:",
-            if arguments.all { "All" } else { "Dynamic" },
-            kind.singular()
-        );
-    }
-    let own = kind.own_source(arguments.entity_default);
+    check(result.error_code, result.error_message.as_deref())
+        .map_err(|why| format!("{}: {why}", entity.shown()))?;
+    let which = match entity.is_default() {
+        true => "Default",
+        false if all => "All",
+        false => "Dynamic",
+    };
+    println!("{which} configs for {} are:", entity.shown());
+    let own = entity.kind.own_source(entity.is_default());
     let mut entries: Vec<&Entry> = result
         .configs
         .iter()
-        .filter(|entry| arguments.all || entry.config_source == own)
+        .filter(|entry| all || entry.config_source == own)
         .collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     entries.iter().for_each(|entry| println!("{}", line(entry)));
@@ -163,13 +248,11 @@ fn source_name(source: i8) -> &'static str {
     }
 }
 
-fn alter(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
+fn alter(client: &mut Client, entity: &Entity, arguments: &Arguments) -> Result<(), Failure> {
     let set = parse_settings(arguments.add_config.as_deref().unwrap_or_default())?;
     if set.is_empty() && arguments.delete_config.is_empty() {
         return Err("--alter: at least one of --add-config and --delete-config is needed".into());
     }
-    let kind = arguments.entity_type;
-    let name = arguments.entity_name.as_deref().unwrap_or_default();
     let change = |key: &str, op: i8, value: Option<&str>| {
         message(|config: &mut AlterableConfig| {
             config.name = key.into();
@@ -179,8 +262,8 @@ fn alter(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
     };
     let request = message(|request: &mut IncrementalAlterConfigsRequest| {
         request.resources = vec![message(|resource: &mut AlterConfigsResource| {
-            resource.resource_type = kind.resource_type();
-            resource.resource_name = name.into();
+            resource.resource_type = entity.kind.resource_type();
+            resource.resource_name = entity.name.as_str().into();
             resource.configs = set
                 .iter()
                 .map(|(key, value)| change(key, SET, Some(value)))
@@ -197,14 +280,12 @@ fn alter(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
     for result in &answer.responses {
         check(result.error_code, result.error_message.as_deref())?;
     }
-    if arguments.entity_default {
-        println!(
-            "Completed updating default config for {}s in the cluster.",
-            kind.singular()
-        );
+    let which = if entity.is_default() {
+        "default config"
     } else {
-        println!("Completed updating config for {} {name}.", kind.singular());
-    }
+        "config"
+    };
+    println!("Completed updating {which} for {}.", entity.shown());
     Ok(())
 }
 
@@ -245,6 +326,34 @@ fn parse_settings(text: &str) -> Result<Vec<(String, String)>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_short_options_name_the_same_entities() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            arguments: Arguments,
+        }
+        let named = |options: &str| {
+            let words = format!("configs --bootstrap-server a:1 --describe {options}");
+            let line = <Line as clap::Parser>::try_parse_from(words.split_whitespace());
+            line.ok().map(|line| named(&line.arguments))
+        };
+        let some = |kind, name: &str| Some((kind, Some(name.to_owned())));
+        assert_eq!(named("--topic t"), some(EntityType::Topics, "t"));
+        assert_eq!(named("--topic t"), named("--entity-type topics --entity-name t"));
+        assert_eq!(
+            named("--broker 1"),
+            named("--entity-type brokers --entity-name 1")
+        );
+        assert_eq!(
+            named("--broker-defaults"),
+            named("--entity-type brokers --entity-default")
+        );
+        assert_eq!(named("--entity-type topics"), Some((EntityType::Topics, None)));
+        assert_eq!(named(""), None);
+        assert_eq!(named("--entity-name t"), None);
+    }
 
     #[test]
     fn brackets_hold_a_value_with_commas_together() {

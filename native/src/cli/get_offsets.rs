@@ -22,7 +22,8 @@ pub struct Arguments {
     /// Topics and partitions: topic:partition, topic:first-end (without the end), topic.
     #[arg(long, value_delimiter = ',', conflicts_with_all = ["topic", "partitions"])]
     topic_partitions: Vec<String>,
-    /// A timestamp in ms, or latest (-1), earliest (-2), max-timestamp (-3).
+    /// A timestamp in ms, or latest (-1), earliest (-2), max-timestamp (-3), earliest-local (-4),
+    /// latest-tiered (-5), earliest-pending-upload (-6).
     #[arg(long, default_value = "latest", allow_hyphen_values = true)]
     time: String,
     /// Leave out Kafka's own topics.
@@ -31,14 +32,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let timestamp = match arguments.time.as_str() {
-        "latest" => -1,
-        "earliest" => -2,
-        "max-timestamp" => -3,
-        other => other.parse().map_err(|_| {
-            format!("--time {other}: it is latest, earliest, max-timestamp, or a timestamp in ms")
-        })?,
-    };
+    let timestamp = parse_time(&arguments.time)?;
     let filters = filters(arguments)?;
     let mut client = Client::connect(&arguments.bootstrap_server)?;
     let topics = matching(&mut client, arguments, &filters)?;
@@ -85,6 +79,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .for_each(|(topic, index, offset)| println!("{topic}:{index}:{offset}"));
     Ok(())
+}
+
+/// The specials by Kafka's names (`OffsetSpec`), or a number: theirs, or a time in ms.
+fn parse_time(text: &str) -> Result<i64, Failure> {
+    Ok(match text {
+        "latest" => -1,
+        "earliest" => -2,
+        "max-timestamp" => -3,
+        "earliest-local" => -4,
+        "latest-tiered" => -5,
+        "earliest-pending-upload" => -6,
+        other => other.parse().map_err(|_| {
+            format!(
+                "--time {other}: it is latest, earliest, max-timestamp, earliest-local, latest-tiered, \
+                 earliest-pending-upload, or a timestamp in ms"
+            )
+        })?,
+    })
 }
 
 /// Which partitions of a topic: from the first on, up to but without the end.
@@ -189,6 +201,15 @@ fn matching(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_a_name_or_a_number() {
+        assert_eq!(parse_time("latest").unwrap(), -1);
+        assert_eq!(parse_time("earliest-pending-upload").unwrap(), -6);
+        assert_eq!(parse_time("-3").unwrap(), -3);
+        assert_eq!(parse_time("1700000000000").unwrap(), 1_700_000_000_000);
+        assert!(parse_time("soon").is_err());
+    }
 
     #[test]
     fn partitions_are_chosen_one_by_one_or_by_range() {

@@ -70,7 +70,8 @@ fn environment(venv: &Path, pins: &Path) -> Result<(), String> {
 
 /// Compiles the program; its jars and Kafka's tools go to `target/clients/java/lib`.
 fn java() -> Result<(), String> {
-    let newest = ["pom.xml", "src/main/java/Probe.java"].map(|file| {
+    let sources_of = ["pom.xml", "src/main/java/Probe.java", "src/main/java/Tools.java"];
+    let newest = sources_of.map(|file| {
         let path = sources("java").join(file);
         path.metadata().and_then(|m| m.modified()).ok()
     });

@@ -316,7 +316,7 @@ fn real_clients(options: &Options) -> Result<Done, String> {
     }
     let mut arguments = vec!["--package", "highwater-tests", "--test", "clients"];
     if !skips(options, "java") {
-        arguments.extend(["--test", "kafka_reads_our_files"]);
+        arguments.extend(["--test", "kafka_reads_our_files", "--test", "kafka_tools"]);
     }
     tests("clients", &arguments, options)
 }

@@ -86,6 +86,62 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Makes the page so large, and the system's theme dark or light.
+    pub async fn resize(&self, width: u32, height: u32, dark: bool) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.devtools("Emulation.setDeviceMetricsOverride", size).await;
+        let scheme = if dark { "dark" } else { "light" };
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.devtools("Emulation.setEmulatedMedia", media).await;
+    }
+
+    async fn devtools(&self, command: &'static str, parameters: Value) {
+        let outcome = self.client.issue_cmd(DevTools { command, parameters }).await;
+        outcome.unwrap_or_else(|error| panic!("{command}: {error}"));
+    }
+
+    /// Runs a script in the page and answers what it returns.
+    pub async fn script(&self, script: &str) -> Value {
+        let outcome = self.client.execute(script, Vec::new()).await;
+        outcome.unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    /// Presses a key where the focus is.
+    pub async fn press(&self, key: &str) {
+        let active = self
+            .client
+            .active_element()
+            .await
+            .expect("something has the focus");
+        active
+            .send_keys(key)
+            .await
+            .unwrap_or_else(|error| panic!("press {key}: {error}"));
+    }
+}
+
+/// Chromedriver's own command for a command of the browser's developer tools.
+#[derive(Debug)]
+struct DevTools {
+    command: &'static str,
+    parameters: Value,
+}
+
+impl fantoccini::wd::WebDriverCompatibleCommand for DevTools {
+    fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
+        base.join(&format!(
+            "session/{}/goog/cdp/execute",
+            session.unwrap_or_default()
+        ))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        let body = json!({ "cmd": self.command, "params": self.parameters });
+        (http::Method::POST, Some(body.to_string()))
+    }
+}
+
 /// Chromedriver's own command for the browser's log.
 #[derive(Debug)]
 struct BrowserLog;

@@ -6,7 +6,7 @@ document.getElementById("broken-reload").addEventListener("click", () => locatio
 document.getElementById("broken-link").href = location.hash || "#";
 
 try {
-  await init();
+  await init({ module_or_path: new URL("highwater_web_bg.wasm", import.meta.url) });
 } catch (error) {
   if (broken.hidden) {
     document.getElementById("broken-text").textContent = `The lab could not be started: ${error}`;

@@ -93,36 +93,34 @@ pub fn tell_of_panics() {
     }));
 }
 
-/// Moves the focus among a group's elements by arrow keys: each group is one stop for Tab.
-pub fn rove(event: &KeyboardEvent) {
-    let Some(group) = event
-        .current_target()
-        .and_then(|target| target.dyn_into::<Element>().ok())
-    else {
-        return;
+/// Moves the focus among the elements of a `data-group` by arrow keys: each group is one stop for Tab.
+/// Says whether the key was for that.
+pub fn rove(event: &KeyboardEvent) -> bool {
+    let Some(active) = document().active_element() else {
+        return false;
+    };
+    let Ok(Some(group)) = active.closest("[data-group]") else {
+        return false;
     };
     let Ok(list) = group.query_selector_all("[data-rove]") else {
-        return;
+        return false;
     };
     let elements: Vec<Element> = (0..list.length())
         .filter_map(|at| list.item(at)?.dyn_into().ok())
         .collect();
-    let active = document().active_element();
-    let Some(at) = elements
-        .iter()
-        .position(|element| Some(element) == active.as_ref())
-    else {
-        return;
+    let Some(at) = elements.iter().position(|element| *element == active) else {
+        return false;
     };
     let to = match event.key().as_str() {
         "ArrowRight" | "ArrowDown" => (at + 1).min(elements.len() - 1),
         "ArrowLeft" | "ArrowUp" => at.saturating_sub(1),
         "Home" => 0,
         "End" => elements.len() - 1,
-        _ => return,
+        _ => return false,
     };
     handled(event);
     focus(&elements[to]);
+    true
 }
 
 /// HTML and SVG elements both have `focus`, but no common type.

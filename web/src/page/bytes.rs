@@ -141,7 +141,7 @@ fn fields(shown: &Annotated, lit: &UseStateHandle<Option<usize>>) -> Html {
         }
     };
     html! {
-        <ul class="fields" aria-label="Fields" onkeydown={Callback::from(|event: KeyboardEvent| browser::rove(&event))}>
+        <ul class="fields" aria-label="Fields" data-group="">
             { for shown.fields.iter().enumerate().map(field) }
         </ul>
     }

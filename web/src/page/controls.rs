@@ -9,10 +9,15 @@ use yew::prelude::*;
 
 use super::app::Wishes;
 
+/// The moment from which on the story lets the reader turn the settings: both have been met by then.
+const SETTINGS_FROM: usize = 3;
+
 pub fn view(lab: &Lab, wishes: &Wishes) -> Html {
     html! {
         <div class="controls">
-            { settings(lab, wishes) }
+            if !lab.is_story() || lab.spot.at >= SETTINGS_FROM {
+                { settings(lab, wishes) }
+            }
             if !lab.is_story() {
                 <Append wishes={wishes.clone()} why_not={lab.why_not(&Action::Roll)} />
                 <Find wishes={wishes.clone()} why_not={lab.why_not(&Action::Roll)} />

@@ -10,7 +10,6 @@ use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
 use super::app::Wishes;
-use super::browser;
 
 /// What the main button appends in free play; the sentence of controls has other sizes.
 const APPEND: Batches = Batches {
@@ -59,8 +58,7 @@ fn main_button(lab: &Lab, wishes: &Wishes, prediction: Option<&Prediction>) -> H
             }
         });
         return html! {
-            <div class="choices" role="group" aria-label="Your answer"
-                onkeydown={Callback::from(|event: KeyboardEvent| browser::rove(&event))}>
+            <div class="choices" role="group" aria-label="Your answer" data-group="">
                 { for choices }
             </div>
         };
@@ -113,7 +111,9 @@ fn time(lab: &Lab, wishes: &Wishes, playing: &UseStateHandle<bool>) -> Html {
         Callback::from(move |_: MouseEvent| playing.set(!*playing))
     };
     let unit = if lab.is_story() { "moment" } else { "action" };
-    let at_end = !lab.is_story() && lab.spot.at == lab.last();
+    let finding = lab.world().and_then(|world| world.finding.as_ref());
+    let more_to_see = lab.is_story() || finding.is_some_and(|finding| finding.shown < STEPS);
+    let at_end = lab.spot.at == lab.last() && !more_to_see;
     html! {
         <div class="time">
             <button id="back" onclick={send(Wish::Back)} disabled={lab.spot.at == 0} aria-label="Back">

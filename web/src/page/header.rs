@@ -33,7 +33,7 @@ pub fn view(lab: &Lab, wishes: &Wishes, keys: UseStateSetter<bool>) -> Html {
             <h1>{ &story.title }</h1>
             <p class="question">{ &story.question }</p>
             <span class="place">{ place }</span>
-            <div class="tools" role="toolbar" aria-label="Page" onkeydown={Callback::from(|event: KeyboardEvent| browser::rove(&event))}>
+            <div class="tools" role="toolbar" aria-label="Page" data-group="">
                 <button data-rove="" onclick={copy}>{ "Copy link" }</button>
                 <Theme />
                 <button id="keys" data-rove="" tabindex="-1" onclick={Callback::from(move |_| keys.set(true))}>{ "Keys" }</button>

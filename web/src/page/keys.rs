@@ -53,8 +53,7 @@ fn take(
     let target = event
         .target()
         .and_then(|target| target.dyn_into::<Element>().ok());
-    let is_taken = |element: &Element| matches!(element.tag_name().as_str(), "INPUT" | "SELECT" | "TEXTAREA");
-    if target.is_some_and(|element| is_taken(&element)) {
+    if target.is_some_and(|element| takes_keys(&element, &event.key())) || browser::rove(event) {
         return;
     }
     match event.key().as_str() {
@@ -69,6 +68,17 @@ fn take(
         _ => return,
     }
     handled(event);
+}
+
+/// Fields have their own use for keys; the slider only for some.
+fn takes_keys(element: &Element, key: &str) -> bool {
+    match element.tag_name().as_str() {
+        "INPUT" if element.get_attribute("type").as_deref() == Some("range") => {
+            !matches!(key, "." | "," | "?")
+        }
+        "INPUT" | "SELECT" => true,
+        _ => false,
+    }
 }
 
 fn close_sheet(sheet: &UseStateSetter<bool>) {

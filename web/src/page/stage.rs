@@ -5,7 +5,7 @@ use highwater_lab::picture::Picture;
 use yew::prelude::*;
 
 use super::app::Wishes;
-use super::{browser, steps, strip};
+use super::{steps, strip};
 
 pub fn view(lab: &Lab, wishes: &Wishes, width: u32) -> Html {
     let picture = Picture::of(lab);
@@ -14,8 +14,7 @@ pub fn view(lab: &Lab, wishes: &Wishes, width: u32) -> Html {
         Picture::Steps { steps, cost } => steps::view(lab, steps, cost.as_deref()),
     };
     html! {
-        <section id="stage" role="group" aria-label="The log's files"
-            onkeydown={Callback::from(|event: KeyboardEvent| browser::rove(&event))}>
+        <section id="stage" role="group" aria-label="The log's files" data-group="">
             { content }
         </section>
     }

@@ -6,7 +6,9 @@ use highwater_lab::annotate::Chosen;
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::picture::in_focus;
 use highwater_lab::say;
-use highwater_lab::strip::{BatchState, EntryView, Piece, Place, SegmentView, TimeView, places};
+use highwater_lab::strip::{
+    BatchState, EntryView, LEAST_PX, Piece, Place, Scale, SegmentView, TimeView, places,
+};
 use yew::prelude::*;
 
 use super::app::Wishes;
@@ -23,9 +25,9 @@ const LETTER_PX: u32 = 8;
 struct Strip<'a> {
     lab: &'a Lab,
     wishes: &'a Wishes,
-    width: u32,
-    least_bytes: u64,
-    most_bytes: u64,
+    scale: Scale,
+    /// Bytes that a segment has room for.
+    limit: u64,
 }
 
 pub fn view(lab: &Lab, segments: &[SegmentView], wishes: &Wishes, width: u32) -> Html {
@@ -34,12 +36,21 @@ pub fn view(lab: &Lab, segments: &[SegmentView], wishes: &Wishes, width: u32) ->
     let limit = lab.world().map_or(1, |world| world.host().config().segment_bytes);
     let drawn = |segment: &SegmentView| segment.pieces().iter().map(Piece::bytes).sum::<u64>();
     let most_bytes = segments.iter().map(drawn).max().unwrap_or(1).max(limit);
+    let greatest = segments
+        .iter()
+        .flat_map(|segment| &segment.batches)
+        .map(|batch| batch.base);
+    let digits = greatest.max().unwrap_or(0).to_string().len() as u32;
     let strip = Strip {
         lab,
         wishes,
-        width,
-        least_bytes,
-        most_bytes,
+        scale: Scale {
+            width,
+            least_px: LEAST_PX.max(digits * LETTER_PX + 8),
+            least_bytes,
+            most_bytes,
+        },
+        limit,
     };
     let last = segments.len().saturating_sub(1);
     let has_entries = segments.iter().any(|segment| !segment.entries.is_empty());
@@ -64,7 +75,7 @@ impl Strip<'_> {
             .lab
             .chosen
             .is_some_and(|chosen| chosen.segment() == segment.base);
-        let open = self.width >= NARROW_PX || is_last || chosen;
+        let open = self.scale.width >= NARROW_PX || is_last || chosen;
         let files = format!(
             "{} bytes · .index {} · .timeindex {}",
             say::number(segment.log_bytes),
@@ -79,7 +90,7 @@ impl Strip<'_> {
             })
         });
         html! {
-            <section class={classes!("segment", focus.then_some("focus"), segment.active.then_some("active"))}>
+            <section class={classes!("segment", (!open).then_some("closed"), focus.then_some("focus"), segment.active.then_some("active"))}>
                 <h2 role="img" aria-label={segment.label()} data-say="">
                     <b>{ segment.file(FileKind::Log) }</b>
                     if segment.active {
@@ -100,7 +111,7 @@ impl Strip<'_> {
     fn bytes(&self, segment: &SegmentView, is_last: bool) -> Html {
         let pieces = segment.pieces();
         let sizes: Vec<u64> = pieces.iter().map(Piece::bytes).collect();
-        let placed = places(&sizes, self.least_bytes, self.most_bytes, self.width);
+        let placed = places(&sizes, self.scale);
         let entries = u32::from(!segment.entries.is_empty());
         let times = u32::from(!segment.times.is_empty());
         let line_px = BATCH_PX + (entries + times) * ENTRY_PX + LINE_GAP_PX;
@@ -114,7 +125,10 @@ impl Strip<'_> {
         let last_whole = is_last.then(|| whole.checked_sub(1)).flatten();
         let below = |batch: Option<usize>| batch.and_then(|batch| placed.get(batch));
         html! {
-            <svg width={self.width.to_string()} height={(lines * line_px).to_string()} role="group" aria-label="batches and index entries">
+            <svg width={self.scale.width.to_string()} height={(lines * line_px).to_string()} role="group" aria-label="batches and index entries">
+                if segment.active {
+                    { self.room(placed.last()) }
+                }
                 { for pieces.iter().zip(&placed).enumerate().map(|(nth, (piece, place))| {
                     self.piece(segment, piece, place.width, at(place), nth == 0, Some(nth) == last_whole)
                 }) }
@@ -129,6 +143,29 @@ impl Strip<'_> {
                     })
                 }) }
             </svg>
+        }
+    }
+
+    /// What the active segment has room for yet.
+    fn room(&self, last: Option<&Place>) -> Html {
+        let used = last.map_or(0, |place| place.x + place.width + 2);
+        let Some(room) = self
+            .scale
+            .in_one_line(self.limit)
+            .and_then(|end| end.checked_sub(used))
+        else {
+            return Html::default();
+        };
+        let text = shorter(
+            room,
+            &[&format!("room up to {} bytes", say::number(self.limit)), "room"],
+        );
+        let middle = BATCH_PX / 2;
+        html! {
+            <g class="room" aria-hidden="true">
+                <path d={format!("M{used} {middle}h{room}m0 -8v16")} />
+                <text x={(used + room / 2).to_string()} y={(middle - 6).to_string()}>{ text }</text>
+            </g>
         }
     }
 
@@ -156,7 +193,7 @@ impl Strip<'_> {
                 }
             }
             Piece::Torn(_) => (
-                shorter(width, &["torn"]),
+                shorter(width, &["torn", "×"]),
                 "batch torn",
                 in_focus(self.lab, "torn"),
             ),

@@ -30,7 +30,7 @@ button   Let it grow
 moment   sparse
 do       append 20 6 20 none
 when     BatchWritten
-say      {log.records} records lie in {log.segments}. The indexes are sparse: they know {log.entries} for
+say      {log.records} records lie in {log.segments}. The indexes are sparse: they hold {log.entries} for
          {log.batches}, and no single record.
 focus    segment:first segment:last
 button   Find a record
@@ -72,7 +72,7 @@ focus    step:3 cost
 button   And by time?
 
 moment   by-time
-do       time 27055
+do       time 28015
 do       reveal
 do       reveal
 do       reveal
@@ -86,8 +86,8 @@ do       flush
 do       append 3 6 20 none
 do       tear
 when     BatchWritten
-say      The power went during a write. Up to offset {disk.recovery_point} everything had been forced to
-         the disk; behind that {disk.lost} are gone or torn: {disk.torn_bytes} bytes of one are left.
+say      The power went during a write. All below offset {disk.recovery_point} had been forced to the disk;
+         behind that the disk took what it could. Lost or torn: {disk.lost}; of one, {disk.torn_bytes} bytes are left.
 focus    torn lost
 button   Start again
 ask      At which offset will the log end after the start?

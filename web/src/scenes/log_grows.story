@@ -100,8 +100,8 @@ choice   {disk.whole_end} | The last whole batch ends there.
 moment   recovered
 do       start
 when     LogRecovered
-say      Recovery read {restart.checked} bytes, those past the recovery point, and cut {restart.cut}
-         bytes ({restart.why}). The log ends at offset {restart.end}, at a whole batch.
+say      Recovery read {restart.checked} bytes, the segments that reach past the recovery point, and cut {restart.cut}
+         bytes ({restart.why}). The log ends at offset {restart.end}, after its last whole batch.
 focus    lost batch:last
 button   Now stop it cleanly
 

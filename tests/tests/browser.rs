@@ -266,7 +266,7 @@ const LAYOUT: &str = r"
         const box = element.getBoundingClientRect();
         if (element.matches('button, select, input, li[tabindex]') && (box.width < 24 || box.height < 24)) say(element, 'too small to hit');
     }
-    for (const text of document.querySelectorAll('svg text')) {
+    for (const text of document.querySelectorAll('svg [data-say] text')) {
         const inner = text.getBoundingClientRect(), outer = text.parentNode.querySelector('rect').getBoundingClientRect();
         if (text.textContent && (inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5)) say(text, 'leaves its box');
     }

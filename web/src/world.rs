@@ -174,8 +174,8 @@ impl World {
             Action::FindTime(since_ms) => match self.host.explain_time_lookup(EPOCH_MS + since_ms)? {
                 Some(lookup) => self.find(Steps::Time(lookup)),
                 None => {
-                    self.refused =
-                        Some("No record is so late: the answer is offset -1, and no error.".to_owned())
+                    let why = "No record is so late: the answer is offset -1, and no error.";
+                    self.refused = Some(why.to_owned());
                 }
             },
             Action::Reveal => {

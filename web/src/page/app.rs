@@ -129,7 +129,7 @@ fn use_play(state: &UseReducerHandle<State>, playing: UseStateHandle<bool>) {
         match place {
             Some((_, true, words)) if *is_playing => {
                 wait = Some(Timeout::new(PLAY_MS + PLAY_WORD_MS * words, move || {
-                    wishes.dispatch(Wish::Step)
+                    wishes.dispatch(Wish::Step);
                 }));
             }
             _ if *is_playing => playing.set(false),

@@ -1,11 +1,22 @@
 //! What the core asks of a disk, and an in-memory disk that forgets what was not synced.
 //!
-//! The core never touches a file: it queues [`DiskOp`]s, which the host carries out strictly in
-//! order within each log directory, and is told later up to which [`Ticket`] they are done. Reads
-//! go through [`ReadAt`], in jobs.
+//! The core never touches a file: it queues [`DiskOp`]s, which the host carries out in order within
+//! each log directory, and is told later up to which [`Ticket`] they are done. Reads go through
+//! [`ReadAt`], in jobs.
+//!
+//! A directory has two lanes, so that an append need not wait for an fsync that nobody waits for (as
+//! in Kafka, where a scheduler's threads flush rolled segments and write checkpoints). What the core
+//! needs before it goes on is in the strict lane; the sync of a rolled segment or a periodic
+//! checkpoint goes aside. [`Lanes`] says what may run when; it is the same for all hosts.
 //!
 //! Invariants
-//! - tickets of one directory rise by one with each operation
+//! - tickets of one lane of a directory rise by one with each operation, and a lane keeps its order
+//! - an operation aside begins when every earlier one of both lanes is done: a `Sync` covers all that
+//!   was appended before it was queued
+//! - of the strict lane only `Open` and `Append` overtake what is aside; any other operation waits
+//!   until everything queued aside before it is done. So no file is cut, renamed, removed or closed
+//!   under a pending sync, no pending `Replace` brings back what was removed, and a strict `Sync`
+//!   that is done means that the earlier ones aside are
 //! - after a failed operation the directory takes no further one
 
 use std::collections::{BTreeMap, VecDeque};
@@ -17,8 +28,10 @@ use smallvec::SmallVec;
 use crate::error::DiskError;
 pub use crate::types::{DirId, FileId};
 
-/// Counts the operations of one directory, from 1.
+/// Counts the strict operations of one directory, from 1.
 pub type Ticket = u64;
+/// Counts the operations aside of one directory, from 1.
+pub type AsideTicket = u64;
 /// Path relative to its log directory, with `/` between parts: `topic-0/00000000000000000000.log`.
 pub type RelPath = Arc<str>;
 
@@ -64,12 +77,37 @@ pub enum DiskOp {
     SyncDirectory { path: RelPath },
 }
 
+impl DiskOp {
+    /// Whether it may run while operations queued aside before it are not done.
+    pub fn overtakes_aside(&self) -> bool {
+        matches!(self, Self::Open { .. } | Self::Append { .. })
+    }
+}
+
+/// Which row of a directory's operations one stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    Strict,
+    Aside,
+}
+
+/// An operation on its way to the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    pub dir: DirId,
+    pub lane: Lane,
+    /// Of that lane.
+    pub ticket: Ticket,
+    pub op: DiskOp,
+}
+
 /// Operations waiting for the host, and the counters that name them. Owned by the broker.
 #[derive(Clone, Debug, Default)]
 pub struct DiskQueue {
     next_file: u64,
     last_ticket: BTreeMap<DirId, Ticket>,
-    waiting: VecDeque<(DirId, Ticket, DiskOp)>,
+    last_aside: BTreeMap<DirId, AsideTicket>,
+    waiting: VecDeque<Queued>,
 }
 
 impl DiskQueue {
@@ -82,21 +120,46 @@ impl DiskQueue {
         }
     }
 
-    /// Queues an operation; its ticket comes back in `DiskDone`.
+    /// Queues an operation in the strict lane; its ticket comes back in `DiskDone`.
     pub fn push(&mut self, dir: DirId, op: DiskOp) -> Ticket {
-        let ticket = self.last_ticket.entry(dir).or_insert(0);
-        *ticket += 1;
-        self.waiting.push_back((dir, *ticket, op));
-        *ticket
+        self.push_in(dir, Lane::Strict, op)
     }
 
-    /// The ticket of the last operation queued for `dir`; 0 when there was none.
+    /// Queues an operation that later appends need not wait for; its ticket comes back in `AsideDone`.
+    pub fn push_aside(&mut self, dir: DirId, op: DiskOp) -> AsideTicket {
+        self.push_in(dir, Lane::Aside, op)
+    }
+
+    /// The same for a lane that the caller's caller chooses.
+    pub fn push_in(&mut self, dir: DirId, lane: Lane, op: DiskOp) -> Ticket {
+        let last = match lane {
+            Lane::Strict => &mut self.last_ticket,
+            Lane::Aside => &mut self.last_aside,
+        };
+        let last = last.entry(dir).or_insert(0);
+        *last += 1;
+        let ticket = *last;
+        self.waiting.push_back(Queued {
+            dir,
+            lane,
+            ticket,
+            op,
+        });
+        ticket
+    }
+
+    /// The ticket of the last strict operation queued for `dir`; 0 when there was none.
     pub fn last_ticket(&self, dir: DirId) -> Ticket {
         self.last_ticket.get(&dir).copied().unwrap_or(0)
     }
 
-    /// Hands over everything queued, oldest first.
-    pub fn take(&mut self) -> Vec<(DirId, Ticket, DiskOp)> {
+    /// The ticket of the last operation queued aside for `dir`; 0 when there was none.
+    pub fn last_aside(&self, dir: DirId) -> AsideTicket {
+        self.last_aside.get(&dir).copied().unwrap_or(0)
+    }
+
+    /// Hands over everything queued, oldest first, in an order in which it may be carried out.
+    pub fn take(&mut self) -> Vec<Queued> {
         std::mem::take(&mut self.waiting).into()
     }
 
@@ -105,7 +168,7 @@ impl DiskQueue {
     }
 
     /// Hands over the oldest operation.
-    pub fn pop(&mut self) -> Option<(DirId, Ticket, DiskOp)> {
+    pub fn pop(&mut self) -> Option<Queued> {
         self.waiting.pop_front()
     }
 }
@@ -120,4 +183,7 @@ pub trait ReadAt {
     fn list(&self, dir: DirId, path: &str) -> Result<Vec<String>, DiskError>;
 }
 
+mod lanes;
 pub mod memory;
+
+pub use lanes::Lanes;

@@ -3,13 +3,13 @@
 //! The host decodes and validates a frame on the connection's side
 //! ([`admit`](crate::broker::admit)), calls [`Broker::handle`](crate::broker::Broker::handle) with
 //! an [`Input`], then takes every [`Output`] until there is none, and asks for the next time-out.
-//! Disk operations come out in order per log directory. A connection's answers may come out in any
+//! Disk operations come out in order per log directory; see [`disk`](crate::disk) for its two lanes. A connection's answers may come out in any
 //! order: the host sends them in the order of their [`RequestId`]s.
 
 use std::sync::Arc;
 
 use crate::broker::{Admission, Admitted, Job, JobResult};
-use crate::disk::{DirId, DiskOp, Ticket};
+use crate::disk::{AsideTicket, DirId, DiskOp, Lane, Ticket};
 pub use crate::disk::{Part, Parts};
 use crate::error::DiskError;
 
@@ -37,14 +37,22 @@ pub enum Input {
     Disconnected {
         conn: ConnId,
     },
-    /// Every operation of `dir` up to and with `upto` is done.
+    /// Every strict operation of `dir` up to and with `upto` is done.
     DiskDone {
         dir: DirId,
         upto: Ticket,
     },
-    /// The operation failed; the directory is offline and none after it was tried.
+    /// Every operation aside of `dir` up to and with `upto` is done. It may come after the `DiskDone`
+    /// of an operation that waited for it.
+    AsideDone {
+        dir: DirId,
+        upto: AsideTicket,
+    },
+    /// The operation failed; the directory is offline and none of its lane after it was tried, none of
+    /// the other lane begun since.
     DiskFailed {
         dir: DirId,
+        lane: Lane,
         ticket: Ticket,
         error: DiskError,
     },
@@ -73,29 +81,20 @@ pub enum Output {
     /// Everything is recovered: accept connections.
     Ready,
     /// Close the connection and log the reason. Answers already given may be sent first.
-    Close {
-        conn: ConnId,
-        reason: String,
-    },
+    Close { conn: ConnId, reason: String },
     Disk {
         dir: DirId,
+        lane: Lane,
+        /// Of that lane.
         ticket: Ticket,
         op: DiskOp,
     },
     /// Work too long for the owner: reads only, anywhere but in `handle`; see [`run_job`](crate::broker::run_job).
-    Job {
-        job: JobId,
-        work: Job,
-    },
+    Job { job: JobId, work: Job },
     /// One line for the operator.
-    Say {
-        level: Level,
-        text: String,
-    },
+    Say { level: Level, text: String },
     /// The stop is complete; `failed` when it was no wish but the loss of the last log directory.
-    Stopped {
-        failed: Option<String>,
-    },
+    Stopped { failed: Option<String> },
 }
 
 /// How loudly a line for the operator is said.

@@ -15,7 +15,7 @@ use std::sync::atomic::{Ordering, fence};
 use arc_swap::ArcSwap;
 use crossbeam_queue::SegQueue;
 use highwater_core::broker::{Admission, Broker, Job, run_job};
-use highwater_core::disk::{DirId, DiskOp, Ticket};
+use highwater_core::disk::{DirId, Queued};
 use highwater_core::io::{ConnId, Input, JobId, Level, Output, Parts, RequestId};
 use highwater_core::log;
 use highwater_core::trace::Trace;
@@ -226,7 +226,20 @@ impl Driver {
         loop {
             while let Some(output) = core.poll_output() {
                 match output {
-                    Output::Disk { dir, ticket, op } => queue(&mut operations, dir, ticket, op),
+                    Output::Disk {
+                        dir,
+                        lane,
+                        ticket,
+                        op,
+                    } => queue(
+                        &mut operations,
+                        Queued {
+                            dir,
+                            lane,
+                            ticket,
+                            op,
+                        },
+                    ),
                     // Later than the operations: a job may read what they wrote.
                     Output::Job { job, work } => round.jobs.push((job, work)),
                     other => self.carry_out(other, &mut round),
@@ -313,12 +326,12 @@ impl Driver {
 }
 
 /// Operations that wait for the end of a round, by directory.
-type Operations = SmallVec<[(DirId, Vec<(Ticket, DiskOp)>); 1]>;
+type Operations = SmallVec<[(DirId, Vec<Queued>); 1]>;
 
-fn queue(operations: &mut Operations, dir: DirId, ticket: Ticket, op: DiskOp) {
-    match operations.iter_mut().find(|(of, _)| *of == dir) {
-        Some((_, ops)) => ops.push((ticket, op)),
-        None => operations.push((dir, vec![(ticket, op)])),
+fn queue(operations: &mut Operations, queued: Queued) {
+    match operations.iter_mut().find(|(of, _)| *of == queued.dir) {
+        Some((_, ops)) => ops.push(queued),
+        None => operations.push((queued.dir, vec![queued])),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A small host drives one [`Log`] over a [`MemoryDisk`]: it appends, rolls, flushes, truncates and
 //! writes checkpoints by the draws of a seed, with some disk operations still under way when the power
-//! goes. Then it starts again from what is left, as the broker does, and goes on. What is compared is
+//! goes, and those aside long after appends that were asked for later. Then it starts again from what is left, as the broker does, and goes on. What is compared is
 //! the batches in the `.log` files, byte by byte, with those that were appended.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use highwater_core::cx::Cx;
 use highwater_core::disk::memory::MemoryDisk;
-use highwater_core::disk::{DirId, DiskOp, DiskQueue, ReadAt, Ticket};
+use highwater_core::disk::{AsideTicket, DirId, DiskOp, DiskQueue, Lane, Lanes, ReadAt};
 use highwater_core::log::checkpoint::{RECOVERY_POINT_FILE, read_offsets, write_offsets};
 use highwater_core::log::producer_state::{
     AppendOrigin, BatchMetadata, ProducerStateManager, TransactionVersion, marker_of,
@@ -46,8 +46,10 @@ struct Host {
     disk: MemoryDisk,
     queue: DiskQueue,
     trace: Trace,
-    /// Operations handed out and not yet done, oldest first.
-    under_way: Vec<(Ticket, DiskOp)>,
+    /// Operations handed out and not yet done.
+    lanes: Lanes,
+    /// Up to here what is aside is done, told or not.
+    aside_done: AsideTicket,
     log: Option<Log>,
     epoch: LeaderEpoch,
     /// What was appended and not truncated since, by base offset, as it stands in the file.
@@ -64,7 +66,8 @@ impl Host {
             disk: MemoryDisk::new(),
             queue: DiskQueue::default(),
             trace: Trace::off(),
-            under_way: Vec::new(),
+            lanes: Lanes::default(),
+            aside_done: 0,
             log: None,
             epoch: 0,
             appended: BTreeMap::new(),
@@ -85,8 +88,9 @@ impl Host {
             cause: EventId::NONE,
         };
         let result = act(self.log.as_mut(), &mut cx);
-        let queued = self.queue.take().into_iter();
-        self.under_way.extend(queued.map(|(_, ticket, op)| (ticket, op)));
+        for queued in self.queue.take() {
+            self.lanes.push(queued.lane, queued.ticket, queued.op);
+        }
         result
     }
 
@@ -98,27 +102,65 @@ impl Host {
         self.log.as_ref().expect("the log is open")
     }
 
-    /// Does the first `count` operations under way and tells the log.
+    /// Does up to `count` operations, of the lane that is drawn each time, and tells the log.
     fn work(&mut self, count: usize) {
-        let mut upto = 0;
-        for (ticket, op) in self.under_way.drain(..count) {
-            let done = self.disk.apply(DIR, &op);
-            done.unwrap_or_else(|error| panic!("{op:?}: {error}"));
-            upto = ticket;
+        for _ in 0..count {
+            let drawn = match self.rng.below(3) {
+                0 => Lane::Aside,
+                _ => Lane::Strict,
+            };
+            let other = match drawn {
+                Lane::Aside => Lane::Strict,
+                Lane::Strict => Lane::Aside,
+            };
+            if !self.work_in(drawn) && !self.work_in(other) {
+                break;
+            }
         }
-        if upto > 0 {
-            self.with_log(|log, cx| log.disk_done(cx, upto));
-            self.acknowledged = self.acknowledged.max(self.log().log_end());
+        // The news of what is aside may come late.
+        if self.rng.below(2) == 0 {
+            self.tell_aside();
         }
+    }
+
+    /// Does the lane's next operation, if it may begin.
+    fn work_in(&mut self, lane: Lane) -> bool {
+        let Some((ticket, op)) = self.lanes.begin(lane) else {
+            return false;
+        };
+        let done = self.disk.apply(DIR, &op);
+        done.unwrap_or_else(|error| panic!("{op:?}: {error}"));
+        self.lanes.done(lane, ticket);
+        match lane {
+            Lane::Aside => self.aside_done = ticket,
+            Lane::Strict => {
+                self.with_log(|log, cx| log.disk_done(cx, ticket));
+                self.acknowledged = self.acknowledged.max(self.log().log_end());
+            }
+        }
+        true
+    }
+
+    fn tell_aside(&mut self) {
+        let upto = self.aside_done;
+        self.with_log(|log, _| log.aside_done(upto));
+    }
+
+    /// Does strict operations only, while what is aside lets them.
+    fn work_strict(&mut self) {
+        while self.work_in(Lane::Strict) {}
     }
 
     fn work_all(&mut self) {
-        self.work(self.under_way.len());
+        self.work(usize::MAX);
+        self.tell_aside();
+        let idle = self.lanes.is_empty(Lane::Strict) && self.lanes.is_empty(Lane::Aside);
+        assert!(idle, "each operation is done in its turn");
     }
 
-    /// Some number of the operations that are under way.
+    /// Some number of operations, as many as may be under way.
     fn draw_under_way(&mut self) -> usize {
-        self.rng.below(self.under_way.len() as u64 + 1) as usize
+        self.rng.below(12) as usize
     }
 
     fn step(&mut self, truncate: bool) {
@@ -130,7 +172,8 @@ impl Host {
             3 => self.checkpoint(),
             4 => self.epoch += 1,
             5 if truncate => self.truncate(),
-            6..9 => self.work_all(),
+            6 => self.work_all(),
+            7..9 => self.work_strict(),
             9..14 => {
                 let count = self.draw_under_way();
                 self.work(count);
@@ -189,7 +232,7 @@ impl Host {
     fn checkpoint(&mut self) {
         let bytes = write_offsets([(&partition(), self.log().recovery_point())]);
         let path = RECOVERY_POINT_FILE.into();
-        self.with_cx(|_, cx| cx.disk.push(DIR, DiskOp::Replace { path, bytes }));
+        self.with_cx(|_, cx| cx.disk.push_aside(DIR, DiskOp::Replace { path, bytes }));
     }
 
     /// Cuts the log at the start of some batch, under a new leader.
@@ -228,7 +271,8 @@ impl Host {
 
     fn stop(&mut self) {
         self.log = None;
-        self.under_way.clear();
+        self.lanes = Lanes::default();
+        self.aside_done = 0;
         self.queue = DiskQueue::default();
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use highwater_core::cx::Cx;
 use highwater_core::disk::memory::MemoryDisk;
-use highwater_core::disk::{DirId, DiskOp, DiskQueue, FileId, Ticket};
+use highwater_core::disk::{DirId, DiskOp, DiskQueue, FileId, Lane, Queued, Ticket};
 use highwater_core::log::producer_state::{AppendOrigin, TransactionVersion};
 use highwater_core::log::{Job, JobResult, Log, LogConfig, Recover, Truncation, run_job};
 use highwater_core::record::builder::end_transaction_batch;
@@ -88,11 +88,19 @@ impl Host {
 
     fn work(&mut self) -> Option<Ticket> {
         let mut done = None;
-        for (dir, ticket, op) in self.queue.take() {
+        for Queued {
+            dir,
+            lane,
+            ticket,
+            op,
+        } in self.queue.take()
+        {
             self.disk
                 .apply(dir, &op)
                 .unwrap_or_else(|error| panic!("{op:?}: {error}"));
-            done = Some(ticket);
+            if lane == Lane::Strict {
+                done = Some(ticket);
+            }
         }
         done
     }

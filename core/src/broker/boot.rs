@@ -31,7 +31,7 @@ use super::{Phase, State};
 use crate::config::TopicConfig;
 use crate::coordination;
 use crate::cx::Cx;
-use crate::disk::{DirId, DiskOp, RelPath};
+use crate::disk::{DirId, DiskOp, Lane, RelPath};
 use crate::io::{Level, Output};
 use crate::log::checkpoint::{
     CleanShutdown, LOG_START_OFFSET_FILE, MetaProperties, MetaVersion, RECOVERY_POINT_FILE, read_offsets,
@@ -482,7 +482,7 @@ impl State {
         for dir in dirs {
             // What was queued before may be done already: this one is not, so its end is told.
             let ticket = cx.disk.push(dir, DiskOp::SyncDirectory { path: "".into() });
-            self.directories.after(dir, ticket, Then::Directory);
+            self.directories.after(dir, Lane::Strict, ticket, Then::Directory);
         }
     }
 

@@ -17,7 +17,7 @@ use super::storage::COORDINATION_DIR;
 use super::{Phase, State};
 use crate::coordination::Multi;
 use crate::cx::Cx;
-use crate::disk::{DiskOp, Ticket};
+use crate::disk::{DiskOp, Lane, Ticket};
 use crate::error::{ErrorCode, Refused};
 use crate::io::Level;
 use crate::protocol::ResponseBody;
@@ -65,7 +65,8 @@ impl State {
         let id = self
             .purgatory
             .park(caller.conn, None, Parked::Durable(Box::new(wait)));
-        self.directories.after(COORDINATION_DIR, ticket, Then::Parked(id));
+        self.directories
+            .after(COORDINATION_DIR, Lane::Strict, ticket, Then::Parked(id));
         if !self.directories.is_online(COORDINATION_DIR) {
             self.operation_failed(id);
         }

@@ -12,7 +12,7 @@ use super::directories::Then;
 use super::parked::Parked;
 use super::produce::is_internal;
 use crate::cx::Cx;
-use crate::disk::DirId;
+use crate::disk::{DirId, Lane};
 use crate::error::{ErrorCode, Refused};
 use crate::protocol::messages::delete_records_request::DeleteRecordsPartition;
 use crate::protocol::messages::delete_records_response::{
@@ -52,7 +52,7 @@ impl State {
             }
         });
         for &dir in &moved {
-            self.write_checkpoints(cx, dir);
+            self.write_checkpoints(cx, dir, Lane::Aside);
         }
         self.answer_after_all(cx, caller, &moved, answer);
     }
@@ -86,7 +86,8 @@ impl State {
         Ok((dir, log_start))
     }
 
-    /// Answers when what is queued for each of these directories is done: the last of them answers.
+    /// Answers when the checkpoints queued for each of these directories are written: the last of them
+    /// answers.
     fn answer_after_all(
         &mut self,
         cx: &Cx,
@@ -107,7 +108,7 @@ impl State {
             .park(caller.conn, None, Parked::Durable(Box::new(wait)));
         for &dir in dirs {
             self.directories
-                .after(dir, cx.disk.last_ticket(dir), Then::Parked(id));
+                .after(dir, Lane::Aside, cx.disk.last_aside(dir), Then::Parked(id));
         }
     }
 }

@@ -1,16 +1,16 @@
 //! The log directories: which are online, and what happens when a disk operation is done.
 //!
-//! The operations of a directory are done in order, so one number, the last ticket done, says it all.
-//! Whoever must know when a ticket is done stands in a queue per directory; taking note costs only what
-//! is due, never a look at all partitions.
+//! The operations of a lane of a directory are done in order, so one number, the last ticket done, says
+//! it all. Whoever must know when a ticket is done stands in a queue per lane; taking note costs only
+//! what is due, never a look at all partitions.
 //!
 //! Invariants
-//! - the queue's tickets never fall
-//! - a failed directory never comes back in this life, and its queue is empty
+//! - a queue's tickets never fall
+//! - a failed directory never comes back in this life, and its queues are empty
 
 use std::collections::VecDeque;
 
-use crate::disk::{DirId, Ticket};
+use crate::disk::{DirId, Lane, Ticket};
 use crate::error::DiskError;
 use crate::replica::ParkedId;
 use crate::replica::partition::PartitionId;
@@ -36,6 +36,7 @@ pub struct Directory {
     pub id: Uuid,
     pub failed: Option<DiskError>,
     waiting: VecDeque<(Ticket, Then)>,
+    waiting_aside: VecDeque<(Ticket, Then)>,
     /// Partitions placed here: a new one goes to the directory with the fewest.
     pub partitions: u32,
     /// An offset that a checkpoint holds has changed since it was written.
@@ -54,6 +55,7 @@ impl Directories {
             id: Uuid::ZERO,
             failed,
             waiting: VecDeque::new(),
+            waiting_aside: VecDeque::new(),
             partitions: 0,
             checkpoints_stale: false,
         });
@@ -93,27 +95,40 @@ impl Directories {
     }
 
     /// Notes what shall happen when the directory's ticket is done.
-    pub fn after(&mut self, dir: DirId, ticket: Ticket, then: Then) {
+    pub fn after(&mut self, dir: DirId, lane: Lane, ticket: Ticket, then: Then) {
         if let Some(found) = self.get_mut(dir)
             && found.failed.is_none()
-            && found.waiting.back() != Some(&(ticket, then))
         {
-            debug_assert!(found.waiting.back().is_none_or(|(last, _)| *last <= ticket));
-            found.waiting.push_back((ticket, then));
+            let waiting = found.waiting_in(lane);
+            if waiting.back() != Some(&(ticket, then)) {
+                debug_assert!(waiting.back().is_none_or(|(last, _)| *last <= ticket));
+                waiting.push_back((ticket, then));
+            }
         }
     }
 
-    /// The next thing that is due now that everything up to `upto` is done.
-    pub fn next_due(&mut self, dir: DirId, upto: Ticket) -> Option<Then> {
-        let found = self.get_mut(dir)?;
-        let (_, then) = found.waiting.pop_front_if(|(ticket, _)| *ticket <= upto)?;
+    /// The next thing that is due now that everything of the lane up to `upto` is done.
+    pub fn next_due(&mut self, dir: DirId, lane: Lane, upto: Ticket) -> Option<Then> {
+        let waiting = self.get_mut(dir)?.waiting_in(lane);
+        let (_, then) = waiting.pop_front_if(|(ticket, _)| *ticket <= upto)?;
         Some(then)
     }
 
     /// Takes a directory offline; who waited for it comes back. `None`: it was offline already.
-    pub fn fail(&mut self, dir: DirId, error: DiskError) -> Option<VecDeque<(Ticket, Then)>> {
+    pub fn fail(&mut self, dir: DirId, error: DiskError) -> Option<Vec<Then>> {
         let found = self.get_mut(dir).filter(|found| found.failed.is_none())?;
         found.failed = Some(error);
-        Some(std::mem::take(&mut found.waiting))
+        let waited = std::mem::take(&mut found.waiting).into_iter();
+        let waited = waited.chain(std::mem::take(&mut found.waiting_aside));
+        Some(waited.map(|(_, then)| then).collect())
+    }
+}
+
+impl Directory {
+    fn waiting_in(&mut self, lane: Lane) -> &mut VecDeque<(Ticket, Then)> {
+        match lane {
+            Lane::Strict => &mut self.waiting,
+            Lane::Aside => &mut self.waiting_aside,
+        }
     }
 }

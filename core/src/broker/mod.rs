@@ -12,7 +12,8 @@
 //!
 //! - The first outputs are jobs ([`run_job`]); then [`Output::Admission`], and [`Output::Ready`] when
 //!   connections may be accepted. A later `Admission` replaces the one before.
-//! - Disk operations come out before what speaks of them; their end is told by `DiskDone { upto }`.
+//! - Disk operations come out before what speaks of them; their end is told by `DiskDone { upto }`
+//!   and, for what went aside, `AsideDone { upto }`.
 //! - `Admitted` says what a connection needs: whether it is a produce, whether an answer comes, its
 //!   ids, its bytes. Answers may come in any order. One with no part frees its place and sends nothing.
 //! - `Output::Close` closes that connection; the broker forgets it when `Disconnected` comes.
@@ -137,7 +138,12 @@ impl Broker {
     pub fn poll_output(&mut self) -> Option<Output> {
         // First among what leaves: answers and jobs may speak of what these write.
         match self.disk.pop() {
-            Some((dir, ticket, op)) => Some(Output::Disk { dir, ticket, op }),
+            Some(queued) => Some(Output::Disk {
+                dir: queued.dir,
+                lane: queued.lane,
+                ticket: queued.ticket,
+                op: queued.op,
+            }),
             None => self.state.out.pop(),
         }
     }
@@ -227,6 +233,7 @@ impl State {
             } => self.request(cx, conn, request, listener, *body),
             Input::Disconnected { conn } => self.disconnected(conn),
             Input::DiskDone { dir, upto } => self.disk_done(cx, dir, upto),
+            Input::AsideDone { dir, upto } => self.aside_done(cx, dir, upto),
             Input::DiskFailed { dir, error, .. } => self.directory_failed(cx, dir, error),
             Input::JobDone { job, result } => self.job_done(cx, job, result),
             Input::Shutdown => self.shutdown(),

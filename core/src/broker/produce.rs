@@ -20,6 +20,7 @@ use super::directories::Then;
 use super::parked::Parked;
 use super::work::Step;
 use crate::cx::Cx;
+use crate::disk::Lane;
 use crate::error::{ErrorCode, Refused};
 use crate::protocol::StrBytes;
 use crate::protocol::produce::{
@@ -213,7 +214,9 @@ impl State {
         let log_start = found.log().map_or(-1, |log| log.log_start());
         let dir = found.dir();
         if !appended.duplicate {
-            self.directories.after(dir, ticket, Then::Partition(id));
+            self.directories
+                .after(dir, Lane::Strict, ticket, Then::Partition(id));
+            self.after_aside(dir, id);
             self.reschedule(id);
         }
         let answer = ProducePartitionResponse {

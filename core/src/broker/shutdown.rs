@@ -8,7 +8,7 @@ use super::directories::Then;
 use super::timers::SweepFor;
 use super::{Phase, State};
 use crate::cx::Cx;
-use crate::disk::{DirId, DiskOp};
+use crate::disk::{DirId, DiskOp, Lane};
 use crate::io::Output;
 use crate::log::checkpoint::CleanShutdown;
 use crate::replica::partition::PartitionId;
@@ -55,7 +55,7 @@ impl State {
         for dir in dirs {
             // At least one operation, so that its end is told even when no log is there.
             let ticket = cx.disk.push(dir, DiskOp::SyncDirectory { path: "".into() });
-            self.directories.after(dir, ticket, Then::Directory);
+            self.directories.after(dir, Lane::Strict, ticket, Then::Directory);
         }
     }
 
@@ -73,13 +73,13 @@ impl State {
             return;
         }
         stopping.marked.push(dir);
-        self.write_checkpoints(cx, dir);
+        self.write_checkpoints(cx, dir, Lane::Strict);
         let mark = DiskOp::Replace {
             path: CleanShutdown::FILE.into(),
             bytes: CleanShutdown { broker_epoch: -1 }.write(),
         };
         let ticket = cx.disk.push(dir, mark);
-        self.directories.after(dir, ticket, Then::Directory);
+        self.directories.after(dir, Lane::Strict, ticket, Then::Directory);
     }
 
     fn stopped(&mut self) {

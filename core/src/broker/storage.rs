@@ -6,7 +6,7 @@
 use super::directories::Then;
 use super::{Phase, State};
 use crate::cx::Cx;
-use crate::disk::{DirId, DiskOp, Ticket};
+use crate::disk::{AsideTicket, DirId, DiskOp, Lane, Ticket};
 use crate::error::{DiskError, ErrorCode, Refused};
 use crate::io::{Level, Output};
 use crate::log::Log;
@@ -25,9 +25,25 @@ impl State {
         {
             metadata.disk_done(upto);
         }
-        while let Some(then) = self.directories.next_due(dir, upto) {
+        while let Some(then) = self.directories.next_due(dir, Lane::Strict, upto) {
             match then {
                 Then::Partition(id) => self.partition_written(cx, id, upto),
+                Then::Parked(id) => self.operation_durable(id),
+                Then::Directory => self.directory_settled(cx, dir),
+            }
+        }
+    }
+
+    /// What went aside is done: recovery points move, and who waited for checkpoints is answered.
+    pub(super) fn aside_done(&mut self, cx: &mut Cx, dir: DirId, upto: AsideTicket) {
+        while let Some(then) = self.directories.next_due(dir, Lane::Aside, upto) {
+            match then {
+                Then::Partition(id) => {
+                    if let Some(Ok(log)) = self.topics.partition_mut(id).map(Partition::log_mut) {
+                        log.aside_done(upto);
+                    }
+                    self.checkpoints_stale(dir);
+                }
                 Then::Parked(id) => self.operation_durable(id),
                 Then::Directory => self.directory_settled(cx, dir),
             }
@@ -53,8 +69,21 @@ impl State {
 
     /// The partition shall hear when everything queued so far for its directory is done.
     pub(super) fn after_partition(&mut self, cx: &Cx, dir: DirId, id: PartitionId) {
+        let ticket = cx.disk.last_ticket(dir);
         self.directories
-            .after(dir, cx.disk.last_ticket(dir), Then::Partition(id));
+            .after(dir, Lane::Strict, ticket, Then::Partition(id));
+        self.after_aside(dir, id);
+    }
+
+    /// The same for syncs that its log sent aside.
+    pub(super) fn after_aside(&mut self, dir: DirId, id: PartitionId) {
+        let log = self.topics.partition_mut(id).map(Partition::log_mut);
+        if let Some(Ok(log)) = log
+            && let Some(ticket) = log.take_new_aside()
+        {
+            self.directories
+                .after(dir, Lane::Aside, ticket, Then::Partition(id));
+        }
     }
 
     pub(super) fn checkpoints_stale(&mut self, dir: DirId) {
@@ -70,12 +99,13 @@ impl State {
             .filter(|(_, found)| found.checkpoints_stale);
         let stale: Vec<DirId> = stale.map(|(dir, _)| dir).collect();
         for dir in stale {
-            self.write_checkpoints(cx, dir);
+            self.write_checkpoints(cx, dir, Lane::Aside);
         }
     }
 
-    /// Writes a directory's three offset checkpoints.
-    pub(super) fn write_checkpoints(&mut self, cx: &mut Cx, dir: DirId) {
+    /// Writes a directory's three offset checkpoints. A recovery point counts only what is synced, so
+    /// it is true whenever it gets to the medium.
+    pub(super) fn write_checkpoints(&mut self, cx: &mut Cx, dir: DirId, lane: Lane) {
         let Some(found) = self
             .directories
             .get_mut(dir)
@@ -84,11 +114,13 @@ impl State {
             return;
         };
         found.checkpoints_stale = false;
-        self.write_checkpoint(cx, dir, RECOVERY_POINT_FILE, |_, log| Some(log.recovery_point()));
-        self.write_checkpoint(cx, dir, REPLICATION_OFFSET_FILE, |partition, _| {
+        self.write_checkpoint(cx, dir, lane, RECOVERY_POINT_FILE, |_, log| {
+            Some(log.recovery_point())
+        });
+        self.write_checkpoint(cx, dir, lane, REPLICATION_OFFSET_FILE, |partition, _| {
             Some(partition.high_watermark())
         });
-        self.write_checkpoint(cx, dir, LOG_START_OFFSET_FILE, |_, log| {
+        self.write_checkpoint(cx, dir, lane, LOG_START_OFFSET_FILE, |_, log| {
             log.log_start_to_checkpoint()
         });
     }
@@ -97,6 +129,7 @@ impl State {
         &self,
         cx: &mut Cx,
         dir: DirId,
+        lane: Lane,
         file: &str,
         offset: impl Fn(&Partition, &Log) -> Option<Offset>,
     ) {
@@ -112,7 +145,7 @@ impl State {
             path: file.into(),
             bytes: write_offsets(entries),
         };
-        cx.disk.push(dir, op);
+        cx.disk.push_in(dir, lane, op);
     }
 
     /// A log directory is lost: its partitions are offline, the others go on; without any the broker stops.
@@ -147,7 +180,7 @@ impl State {
             self.partition_lost(cx, id, &refused);
         }
         let mut settles = false;
-        for (_, then) in waited {
+        for then in waited {
             match then {
                 Then::Parked(id) => self.operation_failed(id),
                 Then::Directory => settles = true,

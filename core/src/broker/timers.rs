@@ -164,8 +164,10 @@ impl State {
         log.expire_producers(cx.now, expiration_ms);
         let before = log.log_start();
         let more = log.apply_retention(cx, high_watermark);
-        if log.log_start() != before {
-            let dir = partition.dir();
+        let moved = log.log_start() != before;
+        let dir = partition.dir();
+        self.after_aside(dir, id);
+        if moved {
             self.checkpoints_stale(dir);
             self.tell_watchers(cx, id, 0);
         }

@@ -203,7 +203,7 @@ mod tests {
             result,
             disk.take()
                 .into_iter()
-                .map(|(_, ticket, op)| (ticket, op))
+                .map(|queued| (queued.ticket, queued.op))
                 .collect(),
         )
     }

@@ -12,7 +12,7 @@ use super::roll::{draw_jitter, new_active, open_file};
 use super::segment::{Active, IndexFiles, Segment};
 use super::{Log, LogConfig, UnsyncedNames, Written};
 use crate::cx::Cx;
-use crate::disk::{DirId, DiskOp, RelPath, Ticket};
+use crate::disk::{AsideTicket, DirId, DiskOp, Lane, RelPath, Ticket};
 use crate::trace::Fact;
 use crate::types::{Millis, Offset, TopicPartition, Uuid};
 
@@ -57,9 +57,11 @@ impl Log {
             producers: ProducerStateManager::default(),
             unwritten: VecDeque::new(),
             syncing: VecDeque::new(),
+            new_aside: None,
             sync_asked: 0,
             dirty_since_ms: None,
             names_unsynced: UnsyncedNames::ALL,
+            cut_unsynced: false,
             doomed: VecDeque::new(),
         }
     }
@@ -68,20 +70,11 @@ impl Log {
     /// finds the same end without them. Reads may go on once these operations are done.
     pub fn open(cx: &mut Cx<'_>, recovered: Recovered, config: Arc<LogConfig>) -> Self {
         let (dir, path) = (recovered.dir, recovered.path);
-        for repair in recovered.repairs {
-            let op = match repair {
-                Repair::Unlink(path) => DiskOp::Unlink { path: path.into() },
-                Repair::Rename(from, to) => DiskOp::Rename {
-                    from: from.into(),
-                    to: to.into(),
-                },
-                Repair::Replace(path, bytes) => DiskOp::Replace {
-                    path: path.into(),
-                    bytes,
-                },
-            };
-            cx.disk.push(dir, op);
-        }
+        let is_replace = |repair: &Repair| matches!(repair, Repair::Replace(..));
+        let (replaced, names): (Vec<_>, Vec<_>) = recovered.repairs.into_iter().partition(is_replace);
+        // What was removed must not come back: segments would leave a hole, snapshots hide one.
+        let removes = names.iter().any(|repair| matches!(repair, Repair::Unlink(_)));
+        names.into_iter().for_each(|repair| repair.queue(cx, dir));
         let mut open_log = |base| open_file(cx, dir, segment_file(&path, base, FileKind::Log));
         let closed: Vec<Segment> = recovered
             .closed
@@ -95,14 +88,24 @@ impl Log {
             })
             .collect();
         let file = open_log(recovered.active.base);
-        if recovered.cut_active {
-            // Segments behind the cut must be gone before it is made, or they would leave a hole.
+        if removes {
             let path = path.clone();
             cx.disk.push(dir, DiskOp::SyncDirectory { path });
+        }
+        if recovered.cut_active {
             let len = recovered.active.size_bytes;
             cx.disk.push(dir, DiskOp::Truncate { file, len });
             cx.disk.push(dir, DiskOp::Sync { file });
         }
+        // Closed segments in doubt may never have been synced; their snapshots are about to say so.
+        let ends = closed.iter().skip(1).map(|next| next.base);
+        let ends = ends.chain([recovered.active.base]);
+        for (segment, end) in closed.iter().zip(ends) {
+            if end > recovered.recovery_point {
+                cx.disk.push(dir, DiskOp::Sync { file: segment.file });
+            }
+        }
+        replaced.into_iter().for_each(|repair| repair.queue(cx, dir));
         let written = Written {
             end: recovered.log_end,
             segment: recovered.active.base,
@@ -139,9 +142,11 @@ impl Log {
             producers: recovered.producers,
             unwritten: VecDeque::new(),
             syncing: VecDeque::new(),
+            new_aside: None,
             sync_asked: recovered.recovery_point,
             dirty_since_ms: (recovered.recovery_point < recovered.log_end).then_some(cx.now),
             names_unsynced: UnsyncedNames::ALL,
+            cut_unsynced: false,
             doomed: VecDeque::new(),
         };
         if recovered.epochs_changed {
@@ -162,9 +167,9 @@ impl Log {
     /// nothing to check.
     pub fn close(&mut self, cx: &mut Cx<'_>) -> Ticket {
         self.close_active(cx);
-        self.write_snapshot(cx);
         self.flush(cx);
-        self.close_index_files(cx, true);
+        self.write_snapshot(cx, Lane::Strict);
+        self.close_index_files(cx, Lane::Strict, true);
         let files = self.closed.iter().map(|segment| segment.file);
         let mut last = 0;
         for file in files.chain([self.active.file]) {
@@ -213,9 +218,9 @@ impl Log {
     pub fn tick(&mut self, cx: &mut Cx<'_>) {
         while let Some(doomed) = self.doomed.pop_front_if(|doomed| doomed.unlink_at_ms <= cx.now) {
             if let Some(file) = doomed.file {
-                cx.disk.push(self.dir, DiskOp::Close { file });
+                cx.disk.push_aside(self.dir, DiskOp::Close { file });
             }
-            cx.disk.push(self.dir, DiskOp::Unlink { path: doomed.path });
+            cx.disk.push_aside(self.dir, DiskOp::Unlink { path: doomed.path });
         }
         if self.flush_due_ms().is_some_and(|due| due <= cx.now) {
             self.flush(cx);
@@ -234,6 +239,23 @@ impl Log {
             None if offset < self.active.indexer.base => self.active.indexer.base,
             None => self.assigned_end,
         }
+    }
+}
+
+impl Repair {
+    fn queue(self, cx: &mut Cx<'_>, dir: DirId) {
+        let op = match self {
+            Self::Unlink(path) => DiskOp::Unlink { path: path.into() },
+            Self::Rename(from, to) => DiskOp::Rename {
+                from: from.into(),
+                to: to.into(),
+            },
+            Self::Replace(path, bytes) => DiskOp::Replace {
+                path: path.into(),
+                bytes,
+            },
+        };
+        cx.disk.push(dir, op);
     }
 }
 
@@ -266,10 +288,10 @@ impl DeletedLog {
     }
 
     /// Removes it for good.
-    pub fn unlink(self, cx: &mut Cx<'_>) -> Ticket {
+    pub fn unlink(self, cx: &mut Cx<'_>) -> AsideTicket {
         for file in self.files {
-            cx.disk.push(self.dir, DiskOp::Close { file });
+            cx.disk.push_aside(self.dir, DiskOp::Close { file });
         }
-        cx.disk.push(self.dir, DiskOp::Unlink { path: self.path })
+        cx.disk.push_aside(self.dir, DiskOp::Unlink { path: self.path })
     }
 }

@@ -76,7 +76,7 @@ pub use time_lookup::{TimeLookup, TimedOffset};
 pub use truncate::{Rebuild, Rebuilt, Truncation};
 
 use crate::cx::Cx;
-use crate::disk::{DirId, RelPath, Ticket};
+use crate::disk::{AsideTicket, DirId, Lane, RelPath, Ticket};
 use crate::trace::Fact;
 use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition, Uuid};
 use leader_epoch_cache::LeaderEpochCache;
@@ -105,13 +105,18 @@ pub struct Log {
     producers: ProducerStateManager,
     /// Appends that wait for the disk, oldest first.
     unwritten: VecDeque<(Ticket, Written)>,
-    /// Syncs that wait for the disk, and the recovery point that each gives.
-    syncing: VecDeque<(Ticket, Offset)>,
+    /// Syncs that wait for the disk in the order in which they were asked for, and the recovery point
+    /// that each gives.
+    syncing: VecDeque<(Lane, Ticket, Offset)>,
+    /// Of a sync aside that the owner has not been told of.
+    new_aside: Option<AsideTicket>,
     /// Up to here a sync has been asked for.
     sync_asked: Offset,
     /// When the oldest record that no sync was asked for was appended.
     dirty_since_ms: Option<Millis>,
     names_unsynced: UnsyncedNames,
+    /// A truncation has been asked for, and no sync since.
+    cut_unsynced: bool,
     /// Files renamed to `.deleted`, and when they are to be unlinked; soonest first.
     doomed: VecDeque<Doomed>,
 }
@@ -226,14 +231,33 @@ impl Log {
             .map_or(self.active.indexer.base, |first| first.base)
     }
 
-    /// Every operation of the log's directory up to and with `upto` is done. True when the log end moved.
+    /// The ticket of the last sync that went aside since the last call: [`aside_done`](Self::aside_done)
+    /// wants to hear of it.
+    pub fn take_new_aside(&mut self) -> Option<AsideTicket> {
+        self.new_aside.take()
+    }
+
+    /// Every operation aside of the log's directory up to and with `upto` is done.
+    pub fn aside_done(&mut self, upto: AsideTicket) {
+        let done = |(lane, ticket, _): &mut (Lane, Ticket, Offset)| *lane == Lane::Aside && *ticket <= upto;
+        while let Some((.., point)) = self.syncing.pop_front_if(done) {
+            self.recovery_point = self.recovery_point.max(point);
+        }
+    }
+
+    /// Every strict operation of the log's directory up to and with `upto` is done. True when the log
+    /// end moved.
     pub fn disk_done(&mut self, cx: &mut Cx<'_>, upto: Ticket) -> bool {
         let before = self.written.end;
         while let Some((_, written)) = self.unwritten.pop_front_if(|(ticket, _)| *ticket <= upto) {
             self.written = written;
         }
-        while let Some((_, point)) = self.syncing.pop_front_if(|(ticket, _)| *ticket <= upto) {
-            self.recovery_point = self.recovery_point.max(point);
+        // A strict sync waits for those that went aside before it, so they are done too, told or not.
+        let done = |(lane, ticket, _): &(Lane, Ticket, Offset)| *lane == Lane::Strict && *ticket <= upto;
+        if let Some(last) = self.syncing.iter().rposition(done) {
+            for (.., point) in self.syncing.drain(..=last) {
+                self.recovery_point = self.recovery_point.max(point);
+            }
         }
         if self.unwritten.is_empty() {
             // An idle log shall cost little.

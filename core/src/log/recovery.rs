@@ -94,7 +94,8 @@ pub struct Recovered {
     pub producers: ProducerStateManager,
     /// In this order.
     pub repairs: Vec<Repair>,
-    /// The last `.log` is longer than its sound batches and is to be cut.
+    /// The last `.log` is longer than its sound batches, or had segments behind it that cannot follow:
+    /// it is to be cut and synced.
     pub cut_active: bool,
     /// Bytes of `.log` files given up.
     pub cut_bytes: u64,
@@ -261,11 +262,12 @@ impl Run<'_> {
             self.found.epochs_changed |= self.found.epochs.learn(batch);
         }
         let valid = scanned.indexer.size_bytes;
-        let sound = valid == size;
+        let hole = self.hole_behind(base, &scanned);
+        let sound = valid == size && hole.is_none();
         if last || !sound {
             self.found.cut_active = !sound;
             self.found.cut_bytes += size - valid;
-            self.found.cut_why = scanned.bad.clone();
+            self.found.cut_why = scanned.bad.clone().or(hole);
             self.make_active(scanned)?;
         } else {
             self.replace_aborted(base, &scanned.aborted)?;
@@ -273,6 +275,25 @@ impl Run<'_> {
             self.close_scanned(base, size, scanned, aborted)?;
         }
         Ok(sound)
+    }
+
+    /// Why the next segment cannot follow this one, which is in doubt. A segment begins to be written
+    /// before the one below is synced, so the power may have taken that one's last batches whole. Where
+    /// offsets are missing for another reason (compaction), a snapshot at or beyond the next segment's
+    /// base tells that all below was synced.
+    fn hole_behind(&self, base: Offset, scanned: &Scanned) -> Option<String> {
+        let bases = self.bases();
+        let next = *bases.iter().find(|next| **next > base)?;
+        let vouched = self
+            .files
+            .keys()
+            .any(|(offset, kind)| *kind == FileKind::ProducerSnapshot && *offset >= next);
+        (scanned.next_offset < next && !vouched).then(|| {
+            let end = scanned.next_offset;
+            format!(
+                "the segment ends at offset {end}, the next one begins at {next}, and was not synced before"
+            )
+        })
     }
 
     /// Reads a segment. With `producers` it is in doubt, and its checksums are compared too.

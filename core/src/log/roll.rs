@@ -1,8 +1,10 @@
 //! Rolling: closing the active segment and beginning the next; and forcing bytes to the medium.
 //!
 //! A segment ends when the next batch would make it too large, too old in record time, or more than
-//! its indexes can tell. Closing it completes its index files and asks for a sync, so that the
-//! recovery point can move to the new segment's base: only the active segment is ever in doubt.
+//! its indexes can tell. Closing it completes its index files and asks for a sync, after which the
+//! recovery point moves to the new segment's base. The sync goes aside, for it may take seconds and the
+//! next append need not wait (but for the first after a truncation); until it is done the closed segment is in doubt like the active one. The
+//! snapshot of producers comes behind it, so that a snapshot tells: every segment below is whole.
 
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use super::segment::{Active, IndexFiles, Indexer};
 use super::time_index::TimeEntry;
 use super::{Log, LogConfig};
 use crate::cx::Cx;
-use crate::disk::{DirId, DiskOp, FileId, Ticket};
+use crate::disk::{DirId, DiskOp, FileId, Lane, Ticket};
 use crate::record::BatchHeader;
 use crate::trace::{Fact, RollReason};
 use crate::types::{Millis, Offset};
@@ -67,13 +69,18 @@ impl Log {
     fn roll_to(&mut self, cx: &mut Cx<'_>, base: Offset, reason: RollReason) {
         let closed = self.active.indexer.base;
         self.close_active(cx);
-        self.close_index_files(cx, true);
-        self.sync(cx);
+        // What was cut off must not come back beside a segment that took its place.
+        let lane = match self.cut_unsynced {
+            true => Lane::Strict,
+            false => Lane::Aside,
+        };
+        self.close_index_files(cx, lane, true);
+        self.sync(cx, lane);
         Arc::make_mut(&mut self.closed).push(self.active.to_closed());
         self.active = new_active(cx, self.dir, &self.path, base, &self.config);
         self.names_unsynced.files = true;
         self.producers.advance_to(base);
-        self.write_snapshot(cx);
+        self.write_snapshot(cx, Lane::Aside);
         cx.emit(|| Fact::SegmentRolled {
             partition: self.partition.clone(),
             closed,
@@ -152,16 +159,16 @@ impl Log {
     }
 
     /// Closes the active segment's index files, forced to the medium if `sync`.
-    pub(super) fn close_index_files(&mut self, cx: &mut Cx<'_>, sync: bool) {
+    pub(super) fn close_index_files(&mut self, cx: &mut Cx<'_>, lane: Lane, sync: bool) {
         let indexes = self.active.index_files.open.take();
         let indexes = indexes
             .into_iter()
             .flat_map(|(index, time_index)| [index, time_index]);
         for file in indexes.chain(self.active.aborted_file.take()) {
             if sync {
-                cx.disk.push(self.dir, DiskOp::Sync { file });
+                cx.disk.push_in(self.dir, lane, DiskOp::Sync { file });
             }
-            cx.disk.push(self.dir, DiskOp::Close { file });
+            cx.disk.push_in(self.dir, lane, DiskOp::Close { file });
         }
     }
 
@@ -171,20 +178,21 @@ impl Log {
         if self.sync_asked >= self.assigned_end && !self.names_unsynced.files {
             return None;
         }
-        Some(self.sync(cx))
+        Some(self.sync(cx, Lane::Strict))
     }
 
     /// Forces the active segment to the medium, and the names of the segments where they are not.
-    fn sync(&mut self, cx: &mut Cx<'_>) -> Ticket {
+    fn sync(&mut self, cx: &mut Cx<'_>, lane: Lane) -> Ticket {
         let file = self.active.file;
-        let mut ticket = cx.disk.push(self.dir, DiskOp::Sync { file });
+        let mut ticket = cx.disk.push_in(self.dir, lane, DiskOp::Sync { file });
+        self.cut_unsynced = false;
         let unsynced = std::mem::take(&mut self.names_unsynced);
         let file_names = unsynced.files.then(|| self.path.clone());
         let directory_name = unsynced.directory.then(|| Arc::from(""));
         for path in file_names.into_iter().chain(directory_name) {
-            ticket = cx.disk.push(self.dir, DiskOp::SyncDirectory { path });
+            ticket = cx.disk.push_in(self.dir, lane, DiskOp::SyncDirectory { path });
         }
-        self.note_sync(ticket, self.assigned_end);
+        self.note_sync(lane, ticket, self.assigned_end);
         ticket
     }
 
@@ -196,17 +204,20 @@ impl Log {
             .flatten()
     }
 
-    fn note_sync(&mut self, ticket: Ticket, upto: Offset) {
+    fn note_sync(&mut self, lane: Lane, ticket: Ticket, upto: Offset) {
         self.sync_asked = upto;
         self.dirty_since_ms = None;
-        self.syncing.push_back((ticket, upto));
+        self.syncing.push_back((lane, ticket, upto));
+        if lane == Lane::Aside {
+            self.new_aside = Some(ticket);
+        }
     }
 
     /// Writes the state of producers at the log end, unless a snapshot of it is there.
-    pub(super) fn write_snapshot(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn write_snapshot(&mut self, cx: &mut Cx<'_>, lane: Lane) {
         if let Some((offset, bytes)) = self.producers.take_snapshot() {
             let path = segment_file(&self.path, offset, FileKind::ProducerSnapshot).into();
-            cx.disk.push(self.dir, DiskOp::Replace { path, bytes });
+            cx.disk.push_in(self.dir, lane, DiskOp::Replace { path, bytes });
         }
     }
 

@@ -9,7 +9,7 @@ use super::{Job, JobResult, Log, LogConfig, Outcome, ReadPlan, Recover, Recovere
 use super::{Truncation, run_job};
 use crate::cx::Cx;
 use crate::disk::memory::MemoryDisk;
-use crate::disk::{DiskQueue, Ticket};
+use crate::disk::{AsideTicket, DiskQueue, Lane, Ticket};
 use crate::log::producer_state::AppendOrigin;
 use crate::record::{BatchBuilder, BatchHeader, Batches, Codec, Compression, Validated};
 use crate::trace::{Event, EventId, Fact, Trace};
@@ -18,6 +18,13 @@ use crate::types::{Millis, Offset, Rng, TopicPartition, Uuid};
 pub const DAY_MS: Millis = 24 * 3600 * 1000;
 /// Directory of the tests' partition.
 pub const PATH: &str = "t-0";
+
+/// How far each lane is done.
+#[derive(Clone, Copy, Default)]
+pub struct Done {
+    pub strict: Ticket,
+    pub aside: AsideTicket,
+}
 
 pub struct Host {
     pub disk: MemoryDisk,
@@ -58,20 +65,29 @@ impl Host {
 
     /// Carries out what is queued, and answers.
     pub fn settle(&mut self, log: &mut Log) -> bool {
-        let upto = self.carry_out(usize::MAX);
-        log.disk_done(&mut self.cx(), upto)
+        let done = self.carry_out(usize::MAX);
+        self.tell(log, done)
     }
 
-    /// Carries out the first `count` operations queued and forgets the rest; the last ticket done.
-    pub fn carry_out(&mut self, count: usize) -> Ticket {
-        let mut upto = 0;
-        for (dir, ticket, op) in self.queue.take().into_iter().take(count) {
+    /// Tells the log what is done.
+    pub fn tell(&mut self, log: &mut Log, done: Done) -> bool {
+        log.aside_done(done.aside);
+        log.disk_done(&mut self.cx(), done.strict)
+    }
+
+    /// Carries out the first `count` operations queued and forgets the rest; the last tickets done.
+    pub fn carry_out(&mut self, count: usize) -> Done {
+        let mut done = Done::default();
+        for queued in self.queue.take().into_iter().take(count) {
             self.disk
-                .apply(dir, &op)
-                .unwrap_or_else(|error| panic!("{op:?}: {error}"));
-            upto = ticket;
+                .apply(queued.dir, &queued.op)
+                .unwrap_or_else(|error| panic!("{:?}: {error}", queued.op));
+            match queued.lane {
+                Lane::Strict => done.strict = queued.ticket,
+                Lane::Aside => done.aside = queued.ticket,
+            }
         }
-        upto
+        done
     }
 
     pub fn append(&mut self, log: &mut Log, batch: &Validated) -> Offset {

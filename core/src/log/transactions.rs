@@ -101,10 +101,16 @@ impl Log {
         cx.disk.push(self.dir, op);
     }
 
+    /// Removes snapshots for good: one that came back would tell of segments that are gone.
     pub(super) fn unlink_snapshots(&self, cx: &mut Cx<'_>, offsets: Vec<Offset>) {
+        let any = !offsets.is_empty();
         for offset in offsets {
             let path = segment_file(&self.path, offset, FileKind::ProducerSnapshot).into();
             cx.disk.push(self.dir, DiskOp::Unlink { path });
+        }
+        if any {
+            let path = self.path.clone();
+            cx.disk.push(self.dir, DiskOp::SyncDirectory { path });
         }
     }
 }

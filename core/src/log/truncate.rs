@@ -21,7 +21,7 @@ use super::segment::{Active, IndexFiles, Indexer};
 use super::transactions::read_snapshot;
 use super::{Log, Written};
 use crate::cx::Cx;
-use crate::disk::{DirId, DiskOp, ReadAt, RelPath, Ticket};
+use crate::disk::{DirId, DiskOp, Lane, ReadAt, RelPath, Ticket};
 use crate::error::DiskError;
 use crate::trace::{DeleteReason, Fact};
 use crate::types::{Millis, Offset};
@@ -246,7 +246,7 @@ impl Log {
 
     fn doom_active(&mut self, cx: &mut Cx<'_>) {
         self.close_active(cx);
-        self.close_index_files(cx, false);
+        self.close_index_files(cx, Lane::Strict, false);
         let segment = self.active.to_closed();
         self.doom_segment(cx, &segment, DeleteReason::Truncation);
     }
@@ -255,6 +255,7 @@ impl Log {
     fn end_at(&mut self, cx: &mut Cx<'_>, to: Offset) {
         let from = self.assigned_end;
         self.assigned_end = to;
+        self.cut_unsynced = true;
         self.written = Written {
             end: to,
             segment: self.active.indexer.base,
@@ -263,7 +264,7 @@ impl Log {
         self.log_start = self.log_start.min(to);
         self.recovery_point = self.recovery_point.min(to);
         self.sync_asked = self.sync_asked.min(to);
-        for (_, point) in &mut self.syncing {
+        for (.., point) in &mut self.syncing {
             *point = (*point).min(to);
         }
         if self.epochs.truncate_from_end(to) {

@@ -29,7 +29,7 @@ use bytes::{Bytes, BytesMut};
 use crate::broker::{Admission, Boot, BootDir, Broker, Job, admit, run_job};
 use crate::config::{BrokerConfig, Endpoint, Setting};
 use crate::disk::memory::MemoryDisk;
-use crate::disk::{DirId, DiskOp, Ticket};
+use crate::disk::{DirId, DiskOp, Lane, Lanes, Ticket};
 use crate::error::DiskError;
 use crate::io::{ConnId, Input, JobId, Level, Output, Part, Parts, RequestId};
 use crate::protocol::{RequestBody, RequestHeader, ResponseBody, decode_response, encode_request};
@@ -80,8 +80,8 @@ pub struct Host {
     answers: BTreeMap<(ConnId, RequestId), Answer>,
     closed: BTreeMap<ConnId, String>,
     held: BTreeSet<DirId>,
-    waiting: BTreeMap<DirId, VecDeque<(Ticket, DiskOp)>>,
-    last_ticket: BTreeMap<DirId, Ticket>,
+    held_aside: BTreeSet<DirId>,
+    lanes: BTreeMap<DirId, Lanes>,
     hold_jobs: bool,
     waiting_jobs: VecDeque<(JobId, Job)>,
 }
@@ -154,8 +154,8 @@ impl Host {
             answers: BTreeMap::new(),
             closed: BTreeMap::new(),
             held: BTreeSet::new(),
-            waiting: BTreeMap::new(),
-            last_ticket: BTreeMap::new(),
+            held_aside: BTreeSet::new(),
+            lanes: BTreeMap::new(),
             hold_jobs: false,
             waiting_jobs: VecDeque::new(),
         }
@@ -208,10 +208,10 @@ impl Host {
 
     fn forget(&mut self) {
         self.broker = None;
-        self.waiting.clear();
-        self.last_ticket.clear();
+        self.lanes.clear();
         self.waiting_jobs.clear();
         self.held.clear();
+        self.held_aside.clear();
         self.asked.clear();
         self.answers.clear();
         self.closed.clear();
@@ -327,12 +327,16 @@ impl Host {
         self.held.insert(dir);
     }
 
+    /// Operations aside of the directory wait from now on, and what must not overtake them.
+    pub fn hold_aside(&mut self, dir: DirId) {
+        self.held_aside.insert(dir);
+    }
+
     /// Carries out what waited, and everything from now on.
     pub fn release(&mut self, dir: DirId) {
         self.held.remove(&dir);
-        for (ticket, op) in self.waiting.remove(&dir).unwrap_or_default() {
-            self.carry_out(dir, ticket, &op);
-        }
+        self.held_aside.remove(&dir);
+        self.carry_out_ready(dir);
         self.settle();
     }
 
@@ -397,14 +401,14 @@ impl Host {
                 self.closed.insert(conn, reason);
                 self.tell(Input::Disconnected { conn });
             }
-            Output::Disk { dir, ticket, op } => {
-                let before = self.last_ticket.insert(dir, ticket).unwrap_or(0);
-                assert_eq!(ticket, before + 1, "operations come out in order");
-                if self.held.contains(&dir) {
-                    self.waiting.entry(dir).or_default().push_back((ticket, op));
-                } else {
-                    self.carry_out(dir, ticket, &op);
-                }
+            Output::Disk {
+                dir,
+                lane,
+                ticket,
+                op,
+            } => {
+                self.lanes.entry(dir).or_default().push(lane, ticket, op);
+                self.carry_out_ready(dir);
             }
             Output::Job { job, work } if self.hold_jobs => self.waiting_jobs.push_back((job, work)),
             Output::Job { job, work } => self.run(job, work),
@@ -413,13 +417,47 @@ impl Host {
         }
     }
 
-    fn carry_out(&mut self, dir: DirId, ticket: Ticket, op: &DiskOp) {
+    /// Carries out what may begin, unless it is held.
+    fn carry_out_ready(&mut self, dir: DirId) {
+        while !self.held.contains(&dir) {
+            let Some(lanes) = self.lanes.get_mut(&dir) else {
+                return;
+            };
+            let aside = if self.held_aside.contains(&dir) {
+                None
+            } else {
+                lanes
+                    .begin(Lane::Aside)
+                    .map(|(ticket, op)| (Lane::Aside, ticket, op))
+            };
+            let strict = || {
+                lanes
+                    .begin(Lane::Strict)
+                    .map(|(ticket, op)| (Lane::Strict, ticket, op))
+            };
+            let Some((lane, ticket, op)) = aside.or_else(strict) else {
+                return;
+            };
+            lanes.done(lane, ticket);
+            self.carry_out(dir, lane, ticket, &op);
+        }
+    }
+
+    fn carry_out(&mut self, dir: DirId, lane: Lane, ticket: Ticket, op: &DiskOp) {
         if let Some(operations) = &mut self.operations {
             operations.push((dir, op.clone()));
         }
         match self.disk.apply(dir, op) {
-            Ok(()) => self.tell(Input::DiskDone { dir, upto: ticket }),
-            Err(error) => self.tell(Input::DiskFailed { dir, ticket, error }),
+            Ok(()) => self.tell(match lane {
+                Lane::Strict => Input::DiskDone { dir, upto: ticket },
+                Lane::Aside => Input::AsideDone { dir, upto: ticket },
+            }),
+            Err(error) => self.tell(Input::DiskFailed {
+                dir,
+                lane,
+                ticket,
+                error,
+            }),
         }
     }
 

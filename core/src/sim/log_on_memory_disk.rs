@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use crate::cx::Cx;
 use crate::disk::memory::MemoryDisk;
-use crate::disk::{DirId, DiskOp, DiskQueue, ReadAt};
+use crate::disk::{DirId, DiskOp, DiskQueue, Lane, ReadAt};
 use crate::error::{DiskError, ErrorCode, Refused};
 use crate::log::checkpoint::{CleanShutdown, RECOVERY_POINT_FILE, read_offsets, write_offsets};
 use crate::log::producer_state::AppendOrigin;
@@ -278,14 +278,18 @@ impl LogOnMemoryDisk {
     }
 
     fn settle(&mut self) -> Result<(), DiskError> {
-        let mut upto = 0;
-        for (dir, ticket, op) in self.queue.take() {
-            self.disk.apply(dir, &op)?;
-            upto = ticket;
+        let (mut upto, mut upto_aside) = (0, 0);
+        for queued in self.queue.take() {
+            self.disk.apply(queued.dir, &queued.op)?;
+            match queued.lane {
+                Lane::Strict => upto = queued.ticket,
+                Lane::Aside => upto_aside = queued.ticket,
+            }
         }
         let Some(mut log) = self.log.take() else {
             return Ok(());
         };
+        log.aside_done(upto_aside);
         log.disk_done(&mut self.cx(), upto);
         let point = log.recovery_point();
         self.log = Some(log);

@@ -1,13 +1,13 @@
-//! What a directory still has to do, and its own thread, which does it.
+//! What a directory still has to do, and its two threads, one a lane.
 //!
-//! The thread is started by the first operation that may take long and then sleeps while there is
-//! nothing for it. While it is busy, everything goes to it: order within a directory is strict.
+//! A thread is started by the first operation that is for it and then sleeps while there is nothing.
+//! While the strict lane's thread is busy, every strict operation goes to it, for order within a lane
+//! is strict. What is aside always goes to the other thread: nobody who appends waits for it.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use highwater_core::disk::{DiskOp, Ticket};
+use highwater_core::disk::{DiskOp, Lane, Lanes, Queued, Ticket};
 use highwater_core::io::Input;
 use parking_lot::{Condvar, Mutex};
 
@@ -17,116 +17,182 @@ use super::{Directory, Reports};
 /// An operation that took longer is a sign that the directory should not hold up the core.
 const SLOW: Duration = Duration::from_millis(20);
 
+#[cfg(test)]
+pub(super) type BeforeAside = Box<dyn Fn(&DiskOp) + Send + Sync>;
+
 #[derive(Default)]
 pub(super) struct Backlog {
     state: Mutex<State>,
-    wake: Condvar,
+    strict: Condvar,
+    aside: Condvar,
+    /// Runs before each operation aside: a test makes it slow.
+    #[cfg(test)]
+    pub before_aside: std::sync::OnceLock<BeforeAside>,
 }
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<(Ticket, DiskOp)>,
-    /// Operations go to the thread, until it has caught up and was not slow.
+    lanes: Lanes,
+    /// Strict operations go to the thread, until it has caught up and was not slow.
     to_thread: bool,
     failed: bool,
-    started: bool,
+    strict_started: bool,
+    aside_started: bool,
     stopped: bool,
 }
 
+impl State {
+    /// Takes the strict operations that may run now, up to one that waits for the medium, unless they
+    /// `may_wait`.
+    fn begin_strict(&mut self, may_wait: bool) -> Vec<(Ticket, DiskOp)> {
+        let mut ops = Vec::new();
+        while let Some(op) = self.lanes.ready(Lane::Strict)
+            && (may_wait || !forces_to_medium(op))
+        {
+            ops.extend(self.lanes.begin(Lane::Strict));
+        }
+        ops
+    }
+
+    fn ended(&mut self, lane: Lane, progress: &Progress) {
+        if let Some(upto) = progress.done {
+            self.lanes.done(lane, upto);
+        }
+        if progress.failed.is_some() {
+            self.failed = true;
+            self.lanes.clear();
+        }
+    }
+}
+
 impl Backlog {
-    /// Ends the thread after what it is doing; what waits is dropped.
+    /// Ends the threads after what they are doing; what waits is dropped.
     pub fn stop(&self) {
         self.state.lock().stopped = true;
-        self.wake.notify_all();
+        self.strict.notify_all();
+        self.aside.notify_all();
+    }
+
+    fn wake(&self, lane: Lane) -> &Condvar {
+        match lane {
+            Lane::Strict => &self.strict,
+            Lane::Aside => &self.aside,
+        }
     }
 }
 
 impl Directory {
-    pub(super) fn run(self: &Arc<Self>, mut ops: Vec<(Ticket, DiskOp)>) -> Reports {
+    pub(super) fn run(self: &Arc<Self>, queued: Vec<Queued>) -> Reports {
         let mut state = self.backlog.state.lock();
         if state.failed {
             return Reports::new();
         }
+        for Queued { lane, ticket, op, .. } in queued {
+            state.lanes.push(lane, ticket, op);
+        }
         if state.to_thread {
-            state.waiting.extend(ops);
-            self.wake_thread(&mut state);
+            self.wake_threads(&mut state);
             return Reports::new();
         }
-        // Nobody else runs operations of this directory while it is empty: the driver is one at a time.
+        let ops = state.begin_strict(false);
+        // Nobody else runs strict operations of this directory now: the driver is one at a time.
         drop(state);
         let start = Instant::now();
-        let progress = self.execute(&ops, false);
-        ops.drain(..progress.taken);
+        let progress = self.execute(&ops);
         let slow = start.elapsed() > SLOW;
         let mut state = self.backlog.state.lock();
-        if progress.failed.is_some() {
-            state.failed = true;
-        } else if slow || !ops.is_empty() {
-            state.to_thread = true;
-            state.waiting.extend(ops);
-            self.wake_thread(&mut state);
-        }
-        reports(self, &progress)
+        state.ended(Lane::Strict, &progress);
+        state.to_thread = slow || !state.lanes.is_empty(Lane::Strict);
+        self.wake_threads(&mut state);
+        drop(state);
+        reports(self, Lane::Strict, &progress)
     }
 
-    fn wake_thread(self: &Arc<Self>, state: &mut State) {
-        if state.waiting.is_empty() {
-            return;
+    /// Wakes whoever has something to do; a thread is started when it first has.
+    fn wake_threads(self: &Arc<Self>, state: &mut State) {
+        if state.to_thread && state.lanes.ready(Lane::Strict).is_some() {
+            self.wake_thread(Lane::Strict, &mut state.strict_started);
         }
-        if state.started {
-            self.backlog.wake.notify_one();
+        if state.lanes.ready(Lane::Aside).is_some() {
+            self.wake_thread(Lane::Aside, &mut state.aside_started);
+        }
+    }
+
+    fn wake_thread(self: &Arc<Self>, lane: Lane, started: &mut bool) {
+        if *started {
+            self.backlog.wake(lane).notify_one();
             return;
         }
         let directory = Arc::clone(self);
-        let thread = std::thread::Builder::new().name(format!("disk-{}", self.id));
-        match thread.spawn(move || directory.work()) {
-            Ok(_) => state.started = true,
+        let name = match lane {
+            Lane::Strict => format!("disk-{}", self.id),
+            Lane::Aside => format!("disk-{}-aside", self.id),
+        };
+        let thread = std::thread::Builder::new().name(name);
+        match thread.spawn(move || directory.work(lane)) {
+            Ok(_) => *started = true,
             Err(error) => tracing::error!("cannot start the thread of log directory {}: {error}", self.id),
         }
     }
 
-    /// The thread: takes what waits, does it, tells the core, sleeps.
-    fn work(self: Arc<Self>) {
+    /// A lane's thread: takes what may run, does it, tells the core, sleeps.
+    fn work(self: Arc<Self>, lane: Lane) {
         let mut slow = false;
-        loop {
-            let ops = {
-                let mut state = self.backlog.state.lock();
-                loop {
-                    if state.stopped {
-                        return;
-                    }
-                    if !state.waiting.is_empty() {
-                        break;
-                    }
-                    state.to_thread = slow;
-                    self.backlog.wake.wait(&mut state);
-                }
-                let ops: Vec<_> = std::mem::take(&mut state.waiting).into();
-                ops
-            };
+        while let Some(ops) = self.next(lane, slow) {
+            #[cfg(test)]
+            if let Some(before) = self.backlog.before_aside.get()
+                && lane == Lane::Aside
+            {
+                ops.iter().for_each(|(_, op)| before(op));
+            }
             // Waiting for the medium is what the thread is for; only other operations tell a slow directory.
             let waits = ops.iter().any(|(_, op)| forces_to_medium(op));
             let start = Instant::now();
-            let progress = self.execute(&ops, true);
+            let progress = self.execute(&ops);
             slow = !waits && start.elapsed() > SLOW;
-            if progress.failed.is_some() {
-                let mut state = self.backlog.state.lock();
-                state.failed = true;
-                state.waiting.clear();
-            }
             drop(ops);
+            let mut state = self.backlog.state.lock();
+            state.ended(lane, &progress);
+            self.wake_threads(&mut state);
+            drop(state);
             if let Some(notify) = self.notify.get() {
-                reports(&self, &progress).into_iter().for_each(notify);
+                reports(&self, lane, &progress).into_iter().for_each(notify);
             }
         }
     }
+
+    /// Waits until something of the lane may run. `None`: the directory is given up.
+    fn next(&self, lane: Lane, slow: bool) -> Option<Vec<(Ticket, DiskOp)>> {
+        let mut state = self.backlog.state.lock();
+        while !state.stopped {
+            let ops = match lane {
+                Lane::Strict => state.begin_strict(true),
+                // One by one: a truncation that waits for it shall not wait for those behind.
+                Lane::Aside => state.lanes.begin(lane).into_iter().collect(),
+            };
+            if !ops.is_empty() {
+                return Some(ops);
+            }
+            if lane == Lane::Strict && state.lanes.is_empty(lane) {
+                state.to_thread = slow;
+            }
+            self.backlog.wake(lane).wait(&mut state);
+        }
+        None
+    }
 }
 
-fn reports(directory: &Directory, progress: &Progress) -> Reports {
+fn reports(directory: &Directory, lane: Lane, progress: &Progress) -> Reports {
     let dir = directory.id;
-    let done = progress.done.map(|upto| Input::DiskDone { dir, upto });
-    let failed = progress
-        .failed
-        .map(|(ticket, error)| Input::DiskFailed { dir, ticket, error });
+    let done = progress.done.map(|upto| match lane {
+        Lane::Strict => Input::DiskDone { dir, upto },
+        Lane::Aside => Input::AsideDone { dir, upto },
+    });
+    let failed = progress.failed.map(|(ticket, error)| Input::DiskFailed {
+        dir,
+        lane,
+        ticket,
+        error,
+    });
     done.into_iter().chain(failed).collect()
 }

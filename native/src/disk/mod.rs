@@ -1,12 +1,14 @@
-//! The log directories: carries out the core's [`DiskOp`]s on real files.
+//! The log directories: carries out the core's [`DiskOp`](highwater_core::disk::DiskOp)s on real files.
 //!
 //! The thread that drives the core runs an operation itself while the directory has nothing
 //! waiting, since a write to the page cache costs less than waking another thread. Whatever forces
 //! bytes to the medium may take long, so from the first such operation on the rest goes to the
 //! directory's own thread until that has caught up; the same holds after an operation that was slow.
+//! What the core sends aside has a second thread, so that appends go on beside it.
 //!
 //! Invariants
-//! - operations of one directory run strictly in order, wherever they run
+//! - operations of one directory run in the order that [`Lanes`](highwater_core::disk::Lanes) gives,
+//!   wherever they run
 //! - after a failed operation the directory takes no further one
 //! - no byte of a file is cut or overwritten while a socket still has to send it
 
@@ -20,7 +22,7 @@ mod read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use highwater_core::disk::{DirId, DiskOp, FileId, Ticket};
+use highwater_core::disk::{DirId, FileId, Queued};
 use highwater_core::io::Input;
 use smallvec::SmallVec;
 
@@ -115,9 +117,9 @@ impl Disk {
         directory.files.get(&directory.root, id).ok()
     }
 
-    /// Carries out operations of one directory, oldest first, here or on the directory's thread;
+    /// Carries out operations of one directory, oldest first, here or on the directory's threads;
     /// answers what is known at once, the rest goes to [`notify_with`](Self::notify_with).
-    pub fn run(&self, dir: DirId, ops: Vec<(Ticket, DiskOp)>) -> Reports {
+    pub fn run(&self, dir: DirId, ops: Vec<Queued>) -> Reports {
         match self.directories.get(usize::from(dir)) {
             Some(directory) => directory.run(ops),
             None => Reports::new(),

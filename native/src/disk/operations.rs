@@ -19,8 +19,6 @@ pub(super) struct Progress {
     /// The last operation that is done, if any.
     pub done: Option<Ticket>,
     pub failed: Option<(Ticket, DiskError)>,
-    /// How many operations were taken off the list.
-    pub taken: usize,
 }
 
 /// Whether the operation waits for the medium.
@@ -32,27 +30,23 @@ pub(super) fn forces_to_medium(op: &DiskOp) -> bool {
 }
 
 impl Directory {
-    /// Runs operations from the front of `ops` until one fails, or, unless `may_wait`, until one
-    /// that waits for the medium.
-    pub(super) fn execute(&self, ops: &[(Ticket, DiskOp)], may_wait: bool) -> Progress {
+    /// Runs operations, oldest first, until one fails.
+    pub(super) fn execute(&self, ops: &[(Ticket, DiskOp)]) -> Progress {
         let mut progress = Progress {
             done: None,
             failed: None,
-            taken: 0,
         };
-        while let Some((ticket, op)) = ops.get(progress.taken) {
-            if !may_wait && forces_to_medium(op) {
-                break;
-            }
-            let group = neighbours(&ops[progress.taken..]);
+        let mut taken = 0;
+        while let Some((ticket, op)) = ops.get(taken) {
+            let group = neighbours(&ops[taken..]);
             let result = match op {
-                DiskOp::Append { .. } => self.append(&ops[progress.taken..progress.taken + group]),
+                DiskOp::Append { .. } => self.append(&ops[taken..taken + group]),
                 _ => self.one(op).map_err(|error| (*ticket, error)),
             };
             match result {
                 Ok(()) => {
-                    progress.taken += group;
-                    progress.done = Some(ops[progress.taken - 1].0);
+                    taken += group;
+                    progress.done = Some(ops[taken - 1].0);
                 }
                 Err((failed, error)) => {
                     let before = failed.checked_sub(1).filter(|&t| t >= ops[0].0);

@@ -1,9 +1,9 @@
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use bytes::Bytes;
-use highwater_core::disk::{DiskOp, FileId, ReadAt, Ticket};
+use highwater_core::disk::{DiskOp, FileId, Lane, Queued, ReadAt, Ticket};
 use highwater_core::error::DiskError;
 use highwater_core::io::Input;
 use smallvec::smallvec;
@@ -40,7 +40,7 @@ impl Bench {
         let ops = ops
             .into_iter()
             .enumerate()
-            .map(|(i, op)| (first + i as Ticket, op));
+            .map(|(i, op)| strict(first + i as Ticket, op));
         let mut reports: Vec<Input> = self.disk.run(0, ops.collect()).into_vec();
         loop {
             for report in reports.drain(..) {
@@ -61,6 +61,23 @@ impl Bench {
     fn content(&self, path: &str) -> Vec<u8> {
         std::fs::read(self.root.path().join(path)).expect("read back")
     }
+}
+
+fn queued(lane: Lane, ticket: Ticket, op: DiskOp) -> Queued {
+    Queued {
+        dir: 0,
+        lane,
+        ticket,
+        op,
+    }
+}
+
+fn strict(ticket: Ticket, op: DiskOp) -> Queued {
+    queued(Lane::Strict, ticket, op)
+}
+
+fn aside(ticket: Ticket, op: DiskOp) -> Queued {
+    queued(Lane::Aside, ticket, op)
 }
 
 fn open(path: &str) -> DiskOp {
@@ -114,8 +131,8 @@ fn what_waits_behind_a_sync_is_done_before_what_comes_later() {
     for round in 0..200u64 {
         let first = 2 + round * 3;
         let early = vec![
-            (first, append(0, &["a"])),
-            (first + 1, DiskOp::Sync { file: LOG }),
+            strict(first, append(0, &["a"])),
+            strict(first + 1, DiskOp::Sync { file: LOG }),
         ];
         bench.disk.run(0, early);
         assert_eq!(bench.run(first + 2, vec![append(0, &["b"])]), Ok(first + 2));
@@ -208,7 +225,7 @@ fn a_failure_names_its_operation_and_nothing_follows_it() {
         append(1, &["b"]),
     ];
     assert_eq!(bench.run(1, ops), Err((3, DiskError::NotFound)));
-    assert!(bench.disk.run(0, vec![(5, append(1, &["c"]))]).is_empty());
+    assert!(bench.disk.run(0, vec![strict(5, append(1, &["c"]))]).is_empty());
     assert_eq!(bench.content("f"), b"a");
 }
 
@@ -295,4 +312,86 @@ fn the_reader_that_does_not_wait_reads_what_is_in_memory() {
     // A file system that cannot tell counts as cold; nothing else may fail.
     assert!(reader.was_cold() || read == Ok(Bytes::from_static(b"data")));
     assert_eq!(reader.len(0, "none"), Err(DiskError::NotFound));
+}
+
+/// A bench whose operations aside begin, and then go on only when told.
+fn slow_aside() -> (Bench, Receiver<DiskOp>, Sender<()>) {
+    let bench = Bench::new();
+    let (begun, begins) = channel();
+    let (go, goes) = channel();
+    let goes = parking_lot::Mutex::new(goes);
+    let before = move |op: &DiskOp| {
+        let _ = begun.send(op.clone());
+        let _ = goes.lock().recv();
+    };
+    let directory = &bench.disk.directories[0];
+    assert!(directory.backlog.before_aside.set(Box::new(before)).is_ok());
+    (bench, begins, go)
+}
+
+#[test]
+fn an_append_is_done_while_a_sync_aside_is_under_way() {
+    let (bench, begins, go) = slow_aside();
+    let sync = DiskOp::Sync { file: LOG };
+    let first = vec![
+        strict(1, open("f")),
+        strict(2, append(0, &["a"])),
+        aside(1, sync.clone()),
+    ];
+    let done = bench.disk.run(0, first);
+    assert!(matches!(done[..], [Input::DiskDone { upto: 2, .. }]));
+    assert_eq!(begins.recv(), Ok(sync));
+    let done = bench.disk.run(0, vec![strict(3, append(1, &["b"]))]);
+    assert!(
+        matches!(done[..], [Input::DiskDone { upto: 3, .. }]),
+        "here and at once"
+    );
+    assert_eq!(bench.content("f"), b"ab");
+    assert!(bench.reports.try_recv().is_err(), "the sync is not done");
+    go.send(()).expect("it waits");
+    let report = bench.reports.recv().expect("a report");
+    assert!(matches!(report, Input::AsideDone { upto: 1, .. }));
+}
+
+#[test]
+fn what_would_harm_a_sync_aside_waits_for_it_and_the_rest_behind() {
+    let (bench, begins, go) = slow_aside();
+    let ops = vec![
+        strict(1, open("f")),
+        strict(2, append(0, &["a"])),
+        aside(1, DiskOp::Sync { file: LOG }),
+        strict(3, DiskOp::Close { file: LOG }),
+        strict(4, open("f")),
+        strict(5, append(0, &["b"])),
+    ];
+    let done = bench.disk.run(0, ops);
+    assert!(matches!(done[..], [Input::DiskDone { upto: 2, .. }]));
+    begins.recv().expect("the sync begins");
+    assert_eq!(bench.content("f"), b"a");
+    go.send(()).expect("it waits");
+    let reports: Vec<Input> = bench.reports.iter().take(2).collect();
+    let aside_done = |input: &Input| matches!(input, Input::AsideDone { upto: 1, .. });
+    let strict_done = |input: &Input| matches!(input, Input::DiskDone { upto: 5, .. });
+    assert!(reports.iter().any(aside_done) && reports.iter().any(strict_done));
+    assert_eq!(bench.content("f"), b"b");
+}
+
+#[test]
+fn a_failure_aside_ends_the_directory() {
+    let bench = Bench::new();
+    let missing = DiskOp::SyncDirectory {
+        path: "missing".into(),
+    };
+    let done = bench.disk.run(0, vec![strict(1, open("f")), aside(1, missing)]);
+    assert!(matches!(done[..], [Input::DiskDone { upto: 1, .. }]));
+    let report = bench.reports.recv().expect("a report");
+    let failed = Input::DiskFailed {
+        dir: 0,
+        lane: Lane::Aside,
+        ticket: 1,
+        error: DiskError::NotFound,
+    };
+    assert_eq!(format!("{report:?}"), format!("{failed:?}"));
+    let later = bench.disk.run(0, vec![strict(2, append(0, &["a"]))]);
+    assert!(later.is_empty());
 }

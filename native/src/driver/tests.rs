@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use highwater_core::disk::FileId;
+use highwater_core::disk::{DiskOp, FileId, Lane, Ticket};
 use smallvec::smallvec;
 
 use super::*;
@@ -24,6 +24,7 @@ impl Counter {
         self.ticket += 1;
         self.outputs.push_back(Output::Disk {
             dir: 0,
+            lane: Lane::Strict,
             ticket: self.ticket,
             op,
         });
@@ -69,6 +70,7 @@ fn hammer(sync_every: u64) {
     };
     let first = Output::Disk {
         dir: 0,
+        lane: Lane::Strict,
         ticket: 1,
         op: open,
     };

@@ -263,7 +263,7 @@ mod tests {
     use std::net::TcpListener;
 
     use bytes::Bytes;
-    use highwater_core::disk::{DiskOp, FileId};
+    use highwater_core::disk::{DiskOp, FileId, Lane, Queued};
     use highwater_core::io::{Input, Part, Parts};
     use smallvec::smallvec;
 
@@ -337,8 +337,15 @@ mod tests {
             at,
             bufs: smallvec![Bytes::from(vec![byte; LENGTH])],
         };
+        let strict = |ticket, op| Queued {
+            dir: 0,
+            lane: Lane::Strict,
+            ticket,
+            op,
+        };
         let path = "t-0/0.log".into();
-        run(2, vec![(1, DiskOp::Open { file, path }), (2, append(0, b'a'))]);
+        let open = DiskOp::Open { file, path };
+        run(2, vec![strict(1, open), strict(2, append(0, b'a'))]);
         let (mut slow_client, slow) = connect(&connections).expect("room");
         let (mut quick_client, quick) = connect(&connections).expect("room");
         for (connection, len) in [(&slow, LENGTH as u32), (&quick, 1000)] {
@@ -363,7 +370,10 @@ mod tests {
 
         run(
             4,
-            vec![(3, DiskOp::Truncate { file, len: 0 }), (4, append(0, b'b'))],
+            vec![
+                strict(3, DiskOp::Truncate { file, len: 0 }),
+                strict(4, append(0, b'b')),
+            ],
         );
 
         assert!(slow.outbound.lock().dead);

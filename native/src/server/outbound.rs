@@ -416,20 +416,26 @@ mod tests {
     }
 
     fn file(length: usize) -> (tempfile::TempDir, crate::disk::Disk, FileId) {
-        use highwater_core::disk::DiskOp;
+        use highwater_core::disk::{DiskOp, Lane, Queued};
         let root = tempfile::tempdir().expect("temporary directory");
         let (disk, _) = crate::disk::Disk::open(&[root.path().to_owned()], 16).expect("open");
         let id = FileId { dir: 0, number: 1 };
         let bytes: Vec<u8> = (0..length).map(|i| ((i * 31) >> 3) as u8).collect();
+        let strict = |ticket, op| Queued {
+            dir: 0,
+            lane: Lane::Strict,
+            ticket,
+            op,
+        };
         let ops = vec![
-            (
+            strict(
                 1,
                 DiskOp::Open {
                     file: id,
                     path: "f".into(),
                 },
             ),
-            (
+            strict(
                 2,
                 DiskOp::Append {
                     file: id,

@@ -84,14 +84,14 @@ impl World {
     }
 
     fn write(&mut self) {
-        for (_, ticket, op) in self.disk.take() {
-            match op {
+        for queued in self.disk.take() {
+            match queued.op {
                 DiskOp::Append { bufs, .. } => self.log.extend_from_slice(&bufs.concat()),
                 DiskOp::Truncate { len, .. } => self.log.truncate(len as usize),
                 DiskOp::Replace { bytes, .. } => self.snapshot = bytes.to_vec(),
                 _ => {}
             }
-            self.metadata.disk_done(ticket);
+            self.metadata.disk_done(queued.ticket);
         }
     }
 

@@ -1,10 +1,15 @@
 //! Who waits, for what, and what ends the wait.
 
 use super::client::*;
+use crate::disk::ReadAt;
 use crate::error::ErrorCode;
+use crate::log::checkpoint::{RECOVERY_POINT_FILE, read_offsets};
 use crate::protocol::RequestBody;
 use crate::protocol::fetch::FetchRequest;
+use crate::protocol::messages::{DeleteTopicsRequest, message};
+use crate::sim::Host;
 use crate::sim::host::Answer;
+use crate::types::Offset;
 
 #[test]
 fn no_success_before_the_disk_has_written() {
@@ -170,4 +175,67 @@ fn a_cold_read_waits_for_its_job_and_is_dropped_with_its_client() {
     );
     assert_eq!(host.answer(leaves, lost), None);
     assert_eq!(read_all(&mut host, "t").len(), 200);
+}
+
+#[test]
+fn appends_go_on_beside_the_sync_of_a_rolled_segment_and_the_recovery_point_waits_for_it() {
+    let mut host = small_segments();
+    host.advance(CHECKPOINTS_MS);
+    host.hold_aside(0);
+    let sent: Vec<String> = (0..30).map(|n| n.to_string()).collect();
+    for value in &sent {
+        assert_eq!(produce(&mut host, "t", &[value]).error_code, ErrorCode::None);
+    }
+    let segments = host.disk.files().into_iter();
+    let segments = segments.filter(|(_, path, _)| path.starts_with("t-0/") && path.ends_with(".log"));
+    assert!(segments.count() > 2, "it rolled");
+    assert_eq!(read_all(&mut host, "t"), sent);
+    // Checkpoints are due meanwhile: they may not say more than is synced now.
+    host.advance(CHECKPOINTS_MS);
+    host.release(0);
+    assert_eq!(
+        recovery_point(&host),
+        0,
+        "as it was when the checkpoint was asked for"
+    );
+    host.advance(CHECKPOINTS_MS);
+    assert!(recovery_point(&host) > 0);
+    host.lose_power();
+    host.boot();
+    let left = read_all(&mut host, "t");
+    assert!(!left.is_empty());
+    assert_eq!(left, sent[..left.len()]);
+}
+
+/// More than the interval of checkpoints.
+const CHECKPOINTS_MS: i64 = 61_000;
+
+/// What the checkpoint says; 0 when it says nothing.
+fn recovery_point(host: &Host) -> Offset {
+    let file = host.disk.read_file(0, RECOVERY_POINT_FILE).unwrap_or_default();
+    let offsets = read_offsets(&file).unwrap();
+    let ours = offsets.iter().find(|(partition, _)| &*partition.topic == "t");
+    ours.map_or(0, |(_, offset)| *offset)
+}
+
+#[test]
+fn a_deleted_topic_waits_for_what_is_aside() {
+    let mut host = small_segments();
+    host.hold_aside(0);
+    for n in 0..30 {
+        produce(&mut host, "t", &[&n.to_string()]);
+    }
+    let conn = host.connect();
+    let body = message(|body: &mut DeleteTopicsRequest| body.topic_names = vec!["t".into()]);
+    host.send(conn, 5, &RequestBody::DeleteTopics(body));
+    assert!(
+        host.disk.list(0, "t-0").is_ok(),
+        "its segments are still being synced"
+    );
+    host.release(0);
+    assert!(host.disk.list(0, "t-0").is_err());
+    host.advance(120_000);
+    let left = host.disk.files().into_iter();
+    let left: Vec<_> = left.filter(|(_, path, _)| path.starts_with("t-0")).collect();
+    assert_eq!(left, [], "nothing came back");
 }

@@ -416,10 +416,10 @@ fn flush_messages_holds_the_end_back_until_the_sync() {
     let ops = host.queue.take();
     let sync = ops
         .iter()
-        .position(|(_, _, op)| matches!(op, crate::disk::DiskOp::Sync { .. }));
-    let before_sync = ops[sync.unwrap() - 1].1;
+        .position(|queued| matches!(queued.op, crate::disk::DiskOp::Sync { .. }));
+    let before_sync = ops[sync.unwrap() - 1].ticket;
     assert!(!log.disk_done(&mut host.cx(), before_sync));
-    let last = ops.last().unwrap().1;
+    let last = ops.last().unwrap().ticket;
     assert!(log.disk_done(&mut host.cx(), last));
     assert_eq!((log.log_end(), log.recovery_point()), (1, 1));
 }

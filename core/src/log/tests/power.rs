@@ -38,8 +38,8 @@ fn run(host: &mut Host, rng: &mut Rng, flush_messages: u64) -> Log {
         } else {
             usize::MAX
         };
-        let upto = host.carry_out(ops);
-        log.disk_done(&mut host.cx(), upto);
+        let done = host.carry_out(ops);
+        host.tell(&mut log, done);
     }
     log
 }

@@ -94,7 +94,7 @@ fn tree_with(path: &str, data: &Bytes) -> (Coordination, Bytes) {
         tree.submit(&mut cx, &Multi::new().create(node, data))
             .expect("a new node");
     }
-    let appended = disk.take().into_iter().filter_map(|(_, _, op)| match op {
+    let appended = disk.take().into_iter().filter_map(|queued| match queued.op {
         DiskOp::Append { bufs, .. } => Some(bufs.concat()),
         _ => None,
     });

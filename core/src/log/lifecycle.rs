@@ -30,7 +30,9 @@ impl Log {
         let active = new_active(cx, dir, &path, 0, &config);
         let metadata = format!("{path}/{}", PartitionMetadata::FILE).into();
         let bytes = PartitionMetadata { topic_id }.write();
-        cx.disk.push(
+        // Beside the appends: a start puts the file back if it is not there, and many partitions made at
+        // once shall not wait for a sync each.
+        cx.disk.push_aside(
             dir,
             DiskOp::Replace {
                 path: metadata,

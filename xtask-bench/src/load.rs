@@ -147,6 +147,10 @@ pub fn consume(address: &str, topic: &str, partitions: i32, count: u64) -> Resul
     let mut config = client(address);
     config.set("group.id", "bench");
     config.set("enable.auto.commit", "false");
+    // A full queue makes librdkafka rest for a second unless told otherwise, whoever the broker is.
+    config.set("queued.min.messages", "1000000");
+    config.set("queued.max.messages.kbytes", "262144");
+    config.set("fetch.queue.backoff.ms", "2");
     let consumer: BaseConsumer = config.create().map_err(said)?;
     let mut assignment = TopicPartitionList::new();
     for partition in 0..partitions {
@@ -156,16 +160,19 @@ pub fn consume(address: &str, topic: &str, partitions: i32, count: u64) -> Resul
     }
     let began = Instant::now();
     consumer.assign(&assignment).map_err(said)?;
-    let mut seen = 0;
+    let (mut first, mut seen) = (None, 0);
     while seen < count {
         seen += take(&consumer)?;
+        if seen > 0 && first.is_none() {
+            first = Some(Instant::now());
+        }
         if began.elapsed() > LONGEST {
             return Err(format!(
                 "{address}: only {seen} of {count} messages of {topic} came in {LONGEST:?}"
             ));
         }
     }
-    Ok(began.elapsed())
+    Ok(first.unwrap_or(began).elapsed())
 }
 
 /// Takes what has arrived; waits a while for the first.

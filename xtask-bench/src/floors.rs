@@ -65,6 +65,15 @@ impl Floors {
         self.receiving(|piece, at| self.file.write_all_at(piece, at % FILE_BYTES))
     }
 
+    /// CPU s/GB of receiving and appending to a new file, for which the file system has to find pages
+    /// and blocks.
+    pub fn receive_and_append(&self, out: &Path) -> Result<f64> {
+        let path = out.join("floor-log");
+        let log = at(&path, File::create(&path))?;
+        at(&path, std::fs::remove_file(&path))?;
+        self.receiving(|piece, at| log.write_all_at(piece, at))
+    }
+
     /// CPU s/GB of `sendfile`.
     pub fn send_file(&self) -> Result<f64> {
         self.sending(|socket, at| {

@@ -87,6 +87,7 @@ impl Run<'_> {
             let values = [
                 ("receive", floors.receive()?),
                 ("receive_write", floors.receive_and_write()?),
+                ("receive_append", floors.receive_and_append(self.out)?),
                 ("send_file", floors.send_file()?),
                 ("read_send", floors.read_and_send()?),
                 ("request_cpu", request.cpu_us),

@@ -332,7 +332,20 @@ fn browser(options: &Options) -> Result<Done, String> {
 
 fn soak(options: &Options) -> Result<Done, String> {
     build_binary("soak")?;
-    tests("soak", &["--", "--ignored"], options)
+    let long = tests("soak", &["--", "--ignored"], options)?;
+    if skips(options, "browser") {
+        return Ok(long);
+    }
+    // No default test target: every width and theme of the page.
+    let browser = [
+        "--package",
+        "highwater-tests",
+        "--test",
+        "browser",
+        "--",
+        "--ignored",
+    ];
+    Ok(long.and(&tests("soak", &browser, options)?))
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub enum BadCheckpoint {
         expected: &'static str,
     },
     #[error("says it has {said} entries and has {held}")]
-    Count { said: usize, held: usize },
+    Count { said: u64, held: u64 },
     #[error("lacks {0}")]
     Missing(&'static str),
     #[error("has {key}={value:?}, expected {expected}")]
@@ -126,11 +126,11 @@ fn read_entries<T>(
     let Some((at, line)) = lines.next() else {
         return Ok(Vec::new());
     };
-    let said: usize = line.parse().map_err(|_| bad(at, line, "the number of entries"))?;
+    let said: u64 = line.parse().map_err(|_| bad(at, line, "the number of entries"))?;
     let entries = lines
         .map(|(at, line)| entry(line).ok_or_else(|| bad(at, line, expected)))
         .collect::<Result<Vec<T>, _>>()?;
-    match entries.len() {
+    match entries.len() as u64 {
         held if held == said => Ok(entries),
         held => Err(BadCheckpoint::Count { said, held }),
     }

@@ -8,10 +8,14 @@
 
 use std::sync::Arc;
 
-use crate::broker::{Admission, Admitted, Job, JobResult};
+use bytes::Bytes;
+
+use crate::broker::{Admission, Admitted, AdmittedAnswer, Job, JobResult, SentAs};
+use crate::coordination::{CoordinationEvent, CoordinationOp, OpId, SessionEpoch};
 use crate::disk::{AsideTicket, DirId, DiskOp, Lane, Ticket};
 pub use crate::disk::{Part, Parts};
 use crate::error::DiskError;
+use crate::types::{BrokerId, Millis};
 
 /// A connection, numbered by the host and never again.
 pub type ConnId = u64;
@@ -21,6 +25,30 @@ pub type RequestId = u64;
 pub type JobId = u64;
 /// Index of a listener in [`Boot::listeners`](crate::broker::Boot::listeners).
 pub type ListenerId = u16;
+
+/// A request of this broker to another, numbered by the broker and never again.
+pub type SendId = u64;
+
+/// Where a request to another broker goes. The host keeps one connection for each (broker, address,
+/// lane), sends in order and takes the answers in order; it connects when there is something to send.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peer {
+    pub broker: BrokerId,
+    pub host: Arc<str>,
+    pub port: u16,
+    pub lane: PeerLane,
+}
+
+/// What a connection to another broker is for, so that a fetch that waits for data delays nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PeerLane {
+    /// The controller's words to the brokers.
+    Control,
+    /// A broker's requests to the controller.
+    Requests,
+    /// Replica fetcher of this number.
+    Fetch(u16),
+}
 
 /// What happened.
 #[derive(Debug)]
@@ -60,6 +88,22 @@ pub enum Input {
         job: JobId,
         result: JobResult,
     },
+    /// The coordination service speaks to a session of this broker.
+    Coordination {
+        session: SessionEpoch,
+        event: CoordinationEvent,
+    },
+    /// Another broker's answer, decoded and (for fetch) checked by
+    /// [`admit_answer`](crate::broker::admit_answer).
+    Response {
+        id: SendId,
+        answer: Box<AdmittedAnswer>,
+    },
+    /// No answer will come: not connected, connection lost, answer unreadable. It may have been carried out.
+    SendFailed {
+        id: SendId,
+        why: String,
+    },
     /// Stop in order: flush, write checkpoints and the clean mark, then say [`Output::Stopped`].
     Shutdown,
     /// The time that `poll_timeout` named has come.
@@ -91,6 +135,27 @@ pub enum Output {
     },
     /// Work too long for the owner: reads only, anywhere but in `handle`; see [`run_job`](crate::broker::run_job).
     Job { job: JobId, work: Job },
+    /// Open a session with the coordination service. While it is not there the host tries on, until
+    /// the session is closed.
+    OpenSession {
+        session: SessionEpoch,
+        timeout_ms: Millis,
+    },
+    /// Close it: what it holds goes at once.
+    CloseSession { session: SessionEpoch },
+    /// Ask within the session, in this order.
+    Coordinate {
+        session: SessionEpoch,
+        id: OpId,
+        op: CoordinationOp,
+    },
+    /// A request to another broker: a whole frame, length included, whose correlation id is `id as i32`.
+    Send {
+        to: Peer,
+        id: SendId,
+        sent: SentAs,
+        frame: Bytes,
+    },
     /// One line for the operator.
     Say { level: Level, text: String },
     /// The stop is complete; `failed` when it was no wish but the loss of the last log directory.

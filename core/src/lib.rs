@@ -15,9 +15,10 @@
 //! 5. [`log`]: one partition's log on disk: segments, sparse indexes, recovery, retention
 //! 6. [`coordination`]: the tree of nodes that remembers topics, ids and configurations
 //! 7. [`config`]: every key of a broker and of a topic, in one table
-//! 8. [`replica`]: a partition as its leader sees it, and where operations wait
-//! 9. [`io`], [`broker`]: the host contract and the broker that keeps it
-//! 10. [`sim`]: a host in memory, for tests and for the lab
+//! 8. [`metadata`]: what is known of the cluster: topics, partitions, brokers, settings
+//! 9. [`replica`]: a partition as its leader sees it, and where operations wait
+//! 10. [`io`], [`broker`]: the host contract and the broker that keeps it
+//! 11. [`sim`]: a host in memory, for tests and for the lab
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ pub mod disk;
 pub mod error;
 pub mod io;
 pub mod log;
+pub mod metadata;
 pub mod protocol;
 pub mod record;
 pub mod replica;

@@ -261,6 +261,10 @@ impl Driver {
     fn carry_out(self: &Arc<Self>, output: Output, round: &mut Round) {
         match output {
             Output::Disk { .. } | Output::Job { .. } => {}
+            Output::OpenSession { .. }
+            | Output::CloseSession { .. }
+            | Output::Coordinate { .. }
+            | Output::Send { .. } => {}
             Output::Respond { conn, request, parts } => match self.answer(conn, request, parts) {
                 Ok(connection) => {
                     let new = |c: &Arc<Connection>| round.to_send.iter().all(|known| known.id != c.id);

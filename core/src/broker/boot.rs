@@ -25,8 +25,6 @@ use super::admit::TopicRules;
 use super::directories::Then;
 use super::job::{Job, JobResult, Survey};
 use super::jobs::JobFor;
-use super::metadata::topics::raise_leader_epochs;
-use super::metadata::{Metadata, TopicImage};
 use super::storage::COORDINATION_DIR;
 use super::topics::Topic;
 use super::{Phase, State};
@@ -37,6 +35,8 @@ use crate::disk::{DirId, DiskOp, Lane};
 use crate::io::{Level, Output};
 use crate::log::checkpoint::{CleanShutdown, MetaProperties, MetaVersion};
 use crate::log::{self, Log, Recovered};
+use crate::metadata::topics::raise_leader_epochs;
+use crate::metadata::{Metadata, TopicImage};
 use crate::replica::Partition;
 use crate::types::{LeaderEpoch, Millis, PartitionIndex, TopicPartition, Uuid};
 

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use super::caller::Caller;
 use super::directories::Then;
-use super::metadata::{TopicImage, topics};
 use super::parked::Parked;
 use super::produce::deleted;
 use super::storage::COORDINATION_DIR;
@@ -20,6 +19,7 @@ use crate::cx::Cx;
 use crate::disk::{DiskOp, Lane, Ticket};
 use crate::error::{ErrorCode, Refused};
 use crate::io::Level;
+use crate::metadata::{TopicImage, topics};
 use crate::protocol::ResponseBody;
 use crate::replica::ParkedId;
 use crate::replica::partition::PartitionId;

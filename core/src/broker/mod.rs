@@ -22,7 +22,7 @@
 //!
 //! Reading order: `boot`, `storage` and `shutdown` are its life; [`admit`](mod@admit), `produce` and
 //! [`fetch`](mod@fetch) the way of a record; `parked` and `work` how requests wait and take turns;
-//! `topics` and [`metadata`] what there is; `changes` how that changes; the rest is a file per request.
+//! `topics` and [`metadata`](crate::metadata) what there is; `changes` how that changes; the rest is a file per request.
 //!
 //! Invariants
 //! - every request gets one answer, or its connection is closed
@@ -32,6 +32,7 @@
 pub mod admin;
 mod admin_requests;
 mod admit;
+mod admit_answer;
 mod api_versions;
 mod boot;
 mod caller;
@@ -42,7 +43,7 @@ mod fetch;
 mod job;
 mod jobs;
 mod log_dirs;
-pub mod metadata;
+
 mod offsets;
 mod parked;
 mod produce;
@@ -57,6 +58,7 @@ mod work;
 use std::sync::Arc;
 
 pub use admit::{Admission, Admitted, TopicRules, admit};
+pub use admit_answer::{AdmittedAnswer, SentAs, admit_answer};
 pub use job::{Job, JobResult, Survey, run_job};
 
 use boot::Booting;
@@ -64,7 +66,7 @@ use caller::Outbox;
 use directories::Directories;
 use fetch::session::FetchSessions;
 use jobs::Jobs;
-use metadata::Metadata;
+
 use parked::Parked;
 use shutdown::Stopping;
 use timers::Timers;
@@ -75,6 +77,7 @@ use crate::cx::Cx;
 use crate::disk::DiskQueue;
 use crate::error::DiskError;
 use crate::io::{Input, Output};
+use crate::metadata::Metadata;
 use crate::record::Workspace;
 use crate::replica::Purgatory;
 use crate::trace::{EventId, Trace};
@@ -236,6 +239,7 @@ impl State {
             Input::AsideDone { dir, upto } => self.aside_done(cx, dir, upto),
             Input::DiskFailed { dir, error, .. } => self.directory_failed(cx, dir, error),
             Input::JobDone { job, result } => self.job_done(cx, job, result),
+            Input::Coordination { .. } | Input::Response { .. } | Input::SendFailed { .. } => {}
             Input::Shutdown => self.shutdown(),
             Input::Tick => self.tick(cx),
         }

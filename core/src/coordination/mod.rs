@@ -20,11 +20,16 @@
 
 mod multi;
 mod record;
+mod session;
 mod snapshot;
 mod store;
 mod tree;
 
 pub use multi::{Multi, MultiError, NodeError, Op, OpResult};
+pub use session::{
+    CoordinationEvent, CoordinationOp, CoordinationReply, Found, OpId, Read, SessionEpoch, SessionId,
+    WatchKind,
+};
 pub use snapshot::{Damaged, Recovered, recover};
 pub use store::{Coordination, LOG_PATH, SNAPSHOT_PATH};
 pub use tree::{Node, Stat, Tree, Zxid};

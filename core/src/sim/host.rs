@@ -412,6 +412,10 @@ impl Host {
             }
             Output::Job { job, work } if self.hold_jobs => self.waiting_jobs.push_back((job, work)),
             Output::Job { job, work } => self.run(job, work),
+            Output::OpenSession { .. }
+            | Output::CloseSession { .. }
+            | Output::Coordinate { .. }
+            | Output::Send { .. } => {}
             Output::Say { level, text } => self.said.push((level, text)),
             Output::Stopped { failed } => self.stopped = Some(failed),
         }

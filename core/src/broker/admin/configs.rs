@@ -1,13 +1,13 @@
 //! DescribeConfigs, AlterConfigs, IncrementalAlterConfigs.
 
 use super::{Cluster, Outcome, duplicates, invalid, text};
-use crate::broker::metadata::{Metadata, MetadataImage, configs, validate_topic_name};
 use crate::config::alter::{self, AlterOp, Alteration, Owner};
 use crate::config::describe::{self, ConfigEntry};
 use crate::config::{BrokerConfig, Settings};
 use crate::coordination::Multi;
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
+use crate::metadata::{Metadata, MetadataImage, configs, validate_topic_name};
 use crate::protocol::StrBytes;
 use crate::protocol::messages::describe_configs_response::{
     DescribeConfigsResourceResult, DescribeConfigsResult, DescribeConfigsSynonym,

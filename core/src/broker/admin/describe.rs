@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::metadata::{leader, offline};
 use super::{CLUSTER_OPERATIONS, Cluster, NO_OPERATIONS, TOPIC_OPERATIONS};
-use crate::broker::metadata::{TopicImage, validate_topic_name};
 use crate::error::ErrorCode;
+use crate::metadata::{TopicImage, validate_topic_name};
 use crate::protocol::StrBytes;
 use crate::protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use crate::protocol::messages::describe_topic_partitions_response::{

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{CLUSTER_OPERATIONS, Cluster, NO_OPERATIONS, TOPIC_OPERATIONS};
-use crate::broker::metadata::{PartitionImage, TopicImage, validate_topic_name};
 use crate::error::ErrorCode;
+use crate::metadata::{PartitionImage, TopicImage, validate_topic_name};
 use crate::protocol::StrBytes;
 use crate::protocol::messages::metadata_request::MetadataRequestTopic;
 use crate::protocol::messages::metadata_response::{

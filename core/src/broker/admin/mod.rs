@@ -14,10 +14,10 @@ mod topics;
 
 use std::sync::Arc;
 
-use crate::broker::metadata::MetadataImage;
 use crate::config::BrokerConfig;
 use crate::disk::Ticket;
 use crate::error::{ErrorCode, Refused};
+use crate::metadata::MetadataImage;
 use crate::protocol::StrBytes;
 use crate::types::BrokerId;
 

@@ -1,8 +1,8 @@
 //! Requests in, answers out; what an answer says of the tree is looked up there.
 
 use super::*;
-use crate::broker::metadata::tests::World;
-use crate::broker::metadata::topics as decide;
+use crate::metadata::tests::World;
+use crate::metadata::topics as decide;
 use crate::protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use crate::protocol::messages::create_topics_request::CreatableTopic;
 use crate::protocol::messages::delete_topics_request::DeleteTopicState;

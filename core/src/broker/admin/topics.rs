@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Node, Outcome, duplicates, invalid, text};
-use crate::broker::metadata::topics::{self, Creation, NewTopic};
-use crate::broker::metadata::{Metadata, TopicImage};
 use crate::config::{BrokerConfig, describe};
 use crate::coordination::{Multi, MultiError};
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
+use crate::metadata::topics::{self, Creation, NewTopic};
+use crate::metadata::{Metadata, TopicImage};
 use crate::protocol::StrBytes;
 use crate::protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use crate::protocol::messages::create_partitions_response::CreatePartitionsTopicResult;

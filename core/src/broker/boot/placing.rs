@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::{Expected, SAY_EVERY_MS};
 use crate::broker::job::Survey;
 use crate::broker::jobs::JobFor;
-use crate::broker::metadata::TopicImage;
 use crate::broker::topics::Topic;
 use crate::broker::{Phase, State};
 use crate::config::TopicConfig;
@@ -19,6 +18,7 @@ use crate::io::Level;
 use crate::log::checkpoint::{CleanShutdown, LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, read_offsets};
 use crate::log::names::deleted_directory;
 use crate::log::{self, DeletedLog, Recover};
+use crate::metadata::TopicImage;
 use crate::replica::Partition;
 use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition, Uuid};
 

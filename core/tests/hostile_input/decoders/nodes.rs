@@ -1,11 +1,11 @@
 //! The coordination tree's files, what its nodes hold, and the text of a configuration.
 
 use bytes::Bytes;
-use highwater_core::broker::metadata::MetadataImage;
 use highwater_core::config::BrokerConfig;
 use highwater_core::coordination::{Coordination, Multi, recover};
 use highwater_core::cx::Cx;
 use highwater_core::disk::{DiskOp, DiskQueue};
+use highwater_core::metadata::MetadataImage;
 use highwater_core::trace::{EventId, Trace};
 use highwater_core::types::Rng;
 

@@ -1,5 +1,7 @@
 //! Listener addresses: `NAME://HOST:PORT`.
 
+use std::fmt;
+
 use super::key::BadValue;
 
 /// One address of `listeners` or `advertised.listeners`.
@@ -19,7 +21,8 @@ impl Endpoint {
         matches!(self.host.as_str(), "" | "0.0.0.0" | "::" | "0:0:0:0:0:0:0:0")
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads `NAME://HOST:PORT`; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
         let (name, address) = text.trim().split_once("://")?;
         let (host, port) = address.rsplit_once(':')?;
         let host = host
@@ -37,6 +40,17 @@ impl Endpoint {
             host: host.to_owned(),
             port: port.parse().ok()?,
         })
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, host, port } = self;
+        if host.contains(':') {
+            write!(f, "{name}://[{host}]:{port}")
+        } else {
+            write!(f, "{name}://{host}:{port}")
+        }
     }
 }
 

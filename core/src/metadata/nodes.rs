@@ -2,9 +2,13 @@
 //!
 //! | path | bytes |
 //! |---|---|
+//! | `/brokers/ids/N` | a living broker's endpoints; ephemeral, and its czxid is the broker epoch |
 //! | `/brokers/topics/NAME` | version 3: topic id, replicas of each partition |
 //! | `/brokers/topics/NAME/partitions/N/state` | leader, leader epoch, ISR; the node's version is the partition epoch |
 //! | `/config/topics/NAME`, `/config/brokers/ID`, `/config/brokers/<default>` | settings |
+//! | `/config/changes/config_change_N` | whose settings have changed |
+//! | `/controller` | who holds the office; ephemeral |
+//! | `/controller_epoch` | the office's number, as text |
 //! | `/admin/delete_topics/NAME` | nothing: the topic is being deleted |
 //! | `/cluster/id` | the cluster's id |
 //! | `/latest_producer_id_block` | the last block of producer ids that was given away |
@@ -16,9 +20,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::config::Settings;
+use crate::config::{Endpoint, Settings};
 use crate::coordination::{Multi, Tree};
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, Uuid};
+use crate::types::{BrokerId, LeaderEpoch, Millis, PartitionIndex, ProducerId, Uuid};
 
 pub const TOPICS: &str = "/brokers/topics";
 pub const TOPIC_CONFIGS: &str = "/config/topics";
@@ -29,17 +33,33 @@ pub const PRODUCER_ID_BLOCK: &str = "/latest_producer_id_block";
 /// Stands for all brokers under [`BROKER_CONFIGS`].
 pub const DEFAULT_ENTITY: &str = "<default>";
 
-/// Nodes that are always there; a parent comes before its children.
-const PERSISTENT: [&str; 9] = [
+pub const BROKER_IDS: &str = "/brokers/ids";
+pub const CONFIG_CHANGES: &str = "/config/changes";
+pub const CONTROLLER: &str = "/controller";
+pub const CONTROLLER_EPOCH: &str = "/controller_epoch";
+
+/// Nodes that every broker makes at its start if they are not there (`ZkData.PersistentZkPaths` with
+/// their parents); a parent comes before its children.
+pub const PERSISTENT: [&str; 19] = [
     "/admin",
     DELETE_TOPICS,
     "/brokers",
-    "/brokers/ids",
+    BROKER_IDS,
+    "/brokers/seqid",
     TOPICS,
     "/cluster",
     "/config",
     BROKER_CONFIGS,
+    CONFIG_CHANGES,
+    "/config/client-metrics",
+    "/config/clients",
+    "/config/ips",
     TOPIC_CONFIGS,
+    "/config/users",
+    "/consumers",
+    "/isr_change_notification",
+    PRODUCER_ID_BLOCK,
+    "/log_dir_event_notification",
 ];
 
 /// A node whose bytes are not what stands at its path: nothing may be guessed.
@@ -78,6 +98,11 @@ pub fn broker_config(broker: Option<BrokerId>) -> String {
     }
 }
 
+/// A living broker.
+pub fn broker(id: BrokerId) -> String {
+    format!("{BROKER_IDS}/{id}")
+}
+
 pub fn delete_topic(name: &str) -> String {
     format!("{DELETE_TOPICS}/{name}")
 }
@@ -89,11 +114,7 @@ pub fn missing_nodes(tree: &Tree, cluster_id: &str) -> Multi {
     if tree.exists(CLUSTER_ID) {
         return multi;
     }
-    let id = ClusterId {
-        version: "1".to_owned(),
-        id: cluster_id.to_owned(),
-    };
-    multi.create(CLUSTER_ID, write(&id))
+    multi.create(CLUSTER_ID, write(&ClusterId::new(cluster_id)))
 }
 
 /// Bytes of `/brokers/topics/NAME`.
@@ -155,6 +176,98 @@ pub struct ClusterId {
     pub version: String,
 }
 
+impl ClusterId {
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            version: "1".to_owned(),
+        }
+    }
+}
+
+/// Bytes of `/brokers/ids/N`, version 5.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broker {
+    #[serde(default)]
+    pub features: BTreeMap<String, serde_json::Value>,
+    /// Listener name to security protocol.
+    #[serde(default)]
+    pub listener_security_protocol_map: BTreeMap<String, String>,
+    /// `NAME://host:port`, each as clients are told.
+    pub endpoints: Vec<String>,
+    pub jmx_port: i32,
+    pub port: i32,
+    pub host: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack: Option<String>,
+    pub version: i32,
+    /// When it registered, in ms since the Unix epoch.
+    #[serde(with = "number_as_text")]
+    pub timestamp: Millis,
+}
+
+impl Broker {
+    /// A broker that clients reach in plain text by these endpoints, one per listener.
+    pub fn new(advertised: &[Endpoint], rack: Option<&str>, now: Millis) -> Self {
+        let plain = advertised.first();
+        let protocols = advertised
+            .iter()
+            .map(|endpoint| (endpoint.name.clone(), "PLAINTEXT".to_owned()));
+        Self {
+            features: BTreeMap::new(),
+            listener_security_protocol_map: protocols.collect(),
+            endpoints: advertised.iter().map(ToString::to_string).collect(),
+            jmx_port: -1,
+            port: plain.map_or(-1, |endpoint| i32::from(endpoint.port)),
+            host: plain.map(|endpoint| endpoint.host.clone()),
+            rack: rack.map(str::to_owned),
+            version: 5,
+            timestamp: now,
+        }
+    }
+
+    /// The endpoints that can be read.
+    pub fn endpoints(&self) -> Vec<Endpoint> {
+        self.endpoints
+            .iter()
+            .filter_map(|text| Endpoint::parse(text))
+            .collect()
+    }
+}
+
+/// Bytes of `/controller`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Controller {
+    pub version: i32,
+    pub brokerid: BrokerId,
+    #[serde(with = "number_as_text")]
+    pub timestamp: Millis,
+    #[serde(default = "no_epoch", rename = "kraftControllerEpoch")]
+    pub kraft_controller_epoch: i32,
+}
+
+impl Controller {
+    pub fn new(brokerid: BrokerId, now: Millis) -> Self {
+        Self {
+            version: 2,
+            brokerid,
+            timestamp: now,
+            kraft_controller_epoch: no_epoch(),
+        }
+    }
+}
+
+fn no_epoch() -> i32 {
+    -1
+}
+
+/// Bytes of a node under `/config/changes`: the owner is `topics/NAME`, `brokers/ID` and so on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigChange {
+    pub version: i32,
+    pub entity_path: String,
+}
+
 /// Bytes of `/latest_producer_id_block`. Both ends belong to the block; Kafka writes them as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProducerIdBlock {
@@ -172,17 +285,18 @@ pub fn write(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
 }
 
+/// The value of a node that was read.
+pub fn parse<T: DeserializeOwned>(path: &str, data: &[u8]) -> Result<T, BadNode> {
+    serde_json::from_slice(data).map_err(|error| BadNode {
+        path: path.to_owned(),
+        why: error.to_string(),
+    })
+}
+
 /// The value at the path; `None` when there is no node or it holds nothing.
 pub fn read<T: DeserializeOwned>(tree: &Tree, path: &str) -> Result<Option<T>, BadNode> {
     match tree.get(path) {
-        Some(node) if !node.data.is_empty() => {
-            serde_json::from_slice(&node.data)
-                .map(Some)
-                .map_err(|error| BadNode {
-                    path: path.to_owned(),
-                    why: error.to_string(),
-                })
-        }
+        Some(node) if !node.data.is_empty() => parse(path, &node.data).map(Some),
         _ => Ok(None),
     }
 }

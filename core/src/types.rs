@@ -31,6 +31,33 @@ pub const NO_PRODUCER_ID: ProducerId = -1;
 /// "No timestamp", as in a batch header.
 pub const NO_TIMESTAMP: Millis = -1;
 
+/// Whether a partition's log may lack what was acknowledged, after an election outside the ISR
+/// (KIP-704).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum LeaderRecoveryState {
+    #[default]
+    Recovered,
+    Recovering,
+}
+
+impl LeaderRecoveryState {
+    /// The number on the wire and in the state node.
+    pub fn code(self) -> i8 {
+        match self {
+            Self::Recovered => 0,
+            Self::Recovering => 1,
+        }
+    }
+
+    pub fn from_code(code: i8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Recovered),
+            1 => Some(Self::Recovering),
+            _ => None,
+        }
+    }
+}
+
 /// Names an open file, by directory and a number that the core gives and never uses again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FileId {

@@ -4,7 +4,8 @@
 //! - a version that is listed is honoured, with one exception that is Kafka's own: Produce is
 //!   listed from version 0, since older librdkafka (2.0.2 in kcat 1.7.1) otherwise sends gzip,
 //!   snappy and lz4 uncompressed and says nothing; versions 0 to 2 are refused (KIP-896)
-//! - the ranges are those of Kafka 4.4
+//! - the ranges are those of Kafka 4.4; what is served but not listed is between brokers, and has
+//!   those of Kafka 3.9
 
 use crate::error::Malformed;
 
@@ -166,7 +167,7 @@ const fn served(api: ApiKey, min: i16, max: i16, flexible_from: i16) -> ServedAp
     }
 }
 
-/// Every API that is served, by key.
+/// Every API that is served and listed to clients, by key.
 pub const SERVED: &[ServedApi] = &[
     ServedApi {
         listed_min: 0,
@@ -186,9 +187,21 @@ pub const SERVED: &[ServedApi] = &[
     served(ApiKey::AlterConfigs, 0, 2, 2),
     served(ApiKey::DescribeLogDirs, 1, 5, 2),
     served(ApiKey::CreatePartitions, 0, 3, 2),
+    served(ApiKey::ElectLeaders, 0, 2, 2),
     served(ApiKey::IncrementalAlterConfigs, 0, 1, 1),
+    served(ApiKey::AlterPartitionReassignments, 0, 1, 0),
+    served(ApiKey::ListPartitionReassignments, 0, 0, 0),
     served(ApiKey::DescribeCluster, 0, 2, 0),
     served(ApiKey::DescribeTopicPartitions, 0, 0, 0),
+];
+
+/// What the brokers of a cluster say to each other, by key: served on every listener, never listed.
+pub const BETWEEN_BROKERS: &[ServedApi] = &[
+    served(ApiKey::LeaderAndIsr, 0, 7, 4),
+    served(ApiKey::StopReplica, 0, 4, 2),
+    served(ApiKey::UpdateMetadata, 0, 8, 6),
+    served(ApiKey::ControlledShutdown, 0, 3, 3),
+    served(ApiKey::AlterPartition, 2, 3, 0),
 ];
 
 impl ApiKey {
@@ -198,7 +211,8 @@ impl ApiKey {
 
     /// The versions that are served; `None` when the API is not.
     pub fn served(self) -> Option<&'static ServedApi> {
-        SERVED.iter().find(|served| served.api == self)
+        let all = SERVED.iter().chain(BETWEEN_BROKERS);
+        all.into_iter().find(|served| served.api == self)
     }
 
     pub fn serves(self, version: i16) -> bool {
@@ -231,7 +245,7 @@ mod tests {
             let number = |field: &str| row[field].as_i64().unwrap() as i16;
             let api = ApiKey::from_code(number("key")).unwrap();
             assert_eq!(api.name(), row["name"].as_str().unwrap());
-            if let Some(served) = api.served() {
+            if let Some(served) = SERVED.iter().find(|served| served.api == api) {
                 assert_eq!(
                     (served.listed_min, served.max),
                     (number("min"), number("max")),
@@ -244,7 +258,9 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_in_the_order_of_the_keys() {
-        assert!(SERVED.is_sorted_by_key(|served| served.api.code()));
+    fn the_tables_are_in_the_order_of_the_keys() {
+        for table in [SERVED, BETWEEN_BROKERS] {
+            assert!(table.is_sorted_by_key(|served| served.api.code()));
+        }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! A request's header names the API and its version, and carries a number that the answer repeats.
 //! Version 1 adds the client's id, version 2 (flexible APIs) tagged fields; version 0 is that of
-//! Kafka's very first requests only. An answer's header is the number alone (version 0) or with
-//! tagged fields (version 1). The client id keeps its old spelling in version 2, so that a broker
-//! can read it without knowing the version.
+//! Kafka's very first requests, of which ControlledShutdown version 0 is left. An answer's header
+//! is the number alone (version 0) or with tagged fields (version 1). The client id keeps its old
+//! spelling in version 2, so that a broker can read it without knowing the version.
 //!
 //! Invariant: the answer to ApiVersions always has header version 0. A client that asks for a
 //! version its broker does not have must be able to read the refusal.
@@ -54,9 +54,16 @@ impl RequestHeader {
     }
 
     fn decode_client(&mut self, reader: &mut Reader) -> Result<(), Malformed> {
-        self.client_id = reader.nullable_string("client id")?;
+        if self.has_client() {
+            self.client_id = reader.nullable_string("client id")?;
+        }
         reader.set_flexible(self.api.is_flexible(self.version));
         reader.skip_tagged_fields()
+    }
+
+    /// All but the one request that still has header version 0.
+    fn has_client(&self) -> bool {
+        (self.api, self.version) != (ApiKey::ControlledShutdown, 0)
     }
 
     /// Writes the header; the writer is then set to the body's spelling.
@@ -65,7 +72,9 @@ impl RequestHeader {
         writer.i16(self.api.code());
         writer.i16(self.version);
         writer.i32(self.correlation_id);
-        writer.nullable_string("client id", self.client_id.as_deref());
+        if self.has_client() {
+            writer.nullable_string("client id", self.client_id.as_deref());
+        }
         writer.set_flexible(self.api.is_flexible(self.version));
         writer.tagged_fields(&[]);
     }

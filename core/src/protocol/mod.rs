@@ -9,8 +9,9 @@
 //!
 //! Reading order: [`primitives`] (the bounded reader and the writer), [`frame`] (what a length may
 //! be), [`header`], [`api`] (which versions are served), [`produce`] and [`fetch`] (by hand, since
-//! they carry records and must not copy them), [`messages`] (everything else, from the crate
-//! `kafka-wire`), [`request`] and [`response`] (one enum each, over all of it).
+//! they carry records and must not copy them), [`control`] (by hand, since Kafka 4 has them no
+//! more), [`messages`] (everything else, from the crate `kafka-wire`), [`request`] and [`response`]
+//! (one enum each, over all of it).
 //!
 //! Invariants
 //! - no length and no count is believed before the bytes that it promises are seen: decoding n
@@ -23,6 +24,7 @@
 pub mod api;
 #[cfg(test)]
 mod by_hand_against_schemas;
+pub mod control;
 pub mod fetch;
 pub mod frame;
 pub mod header;

@@ -3,6 +3,9 @@
 use bytes::Bytes;
 
 use super::api::ApiKey;
+use super::control::{
+    ControlledShutdownRequest, LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest,
+};
 use super::fetch::FetchRequest;
 use super::header::RequestHeader;
 use super::messages::{self, *};
@@ -17,13 +20,12 @@ pub struct Request {
     pub body: RequestBody,
 }
 
-macro_rules! generated_requests {
-    ($($api:ident: $message:ident;)*) => {
+macro_rules! requests {
+    (by hand { $($by_hand:ident: $ours:ident;)* } generated { $($api:ident: $message:ident;)* }) => {
         /// The body of a request of any API that is served.
         #[derive(Clone, Debug, PartialEq)]
         pub enum RequestBody {
-            Produce(ProduceRequest),
-            Fetch(FetchRequest),
+            $($by_hand($ours),)*
             /// ApiVersions at a version that is not served: to be answered with UNSUPPORTED_VERSION
             /// and the list of versions, in the form of version 0.
             UnsupportedApiVersions,
@@ -34,8 +36,7 @@ macro_rules! generated_requests {
             /// The API that the body belongs to.
             pub fn api(&self) -> ApiKey {
                 match self {
-                    RequestBody::Produce(_) => ApiKey::Produce,
-                    RequestBody::Fetch(_) => ApiKey::Fetch,
+                    $(RequestBody::$by_hand(_) => ApiKey::$by_hand,)*
                     RequestBody::UnsupportedApiVersions => ApiKey::ApiVersions,
                     $(RequestBody::$api(_) => ApiKey::$api,)*
                 }
@@ -43,8 +44,7 @@ macro_rules! generated_requests {
 
             fn decode(mut reader: Reader, api: ApiKey, version: i16) -> Result<Self, Malformed> {
                 match api {
-                    ApiKey::Produce => ProduceRequest::decode(&mut reader, version).map(RequestBody::Produce),
-                    ApiKey::Fetch => FetchRequest::decode(&mut reader, version).map(RequestBody::Fetch),
+                    $(ApiKey::$by_hand => $ours::decode(&mut reader, version).map(RequestBody::$by_hand),)*
                     $(ApiKey::$api => messages::decode(reader, version).map(|(body, _)| RequestBody::$api(body)),)*
                     _ => Err(Malformed::UnsupportedApi { api: api.name() }),
                 }
@@ -52,8 +52,7 @@ macro_rules! generated_requests {
 
             fn encode(&self, writer: &mut Writer, version: i16) -> Result<(), Malformed> {
                 match self {
-                    RequestBody::Produce(body) => body.encode(writer, version),
-                    RequestBody::Fetch(body) => body.encode(writer, version),
+                    $(RequestBody::$by_hand(body) => body.encode(writer, version),)*
                     RequestBody::UnsupportedApiVersions => {}
                     $(RequestBody::$api(body) => messages::encode(body, writer, version)?,)*
                 }
@@ -63,23 +62,37 @@ macro_rules! generated_requests {
     };
 }
 
-generated_requests! {
-    ListOffsets: ListOffsetsRequest;
-    Metadata: MetadataRequest;
-    FindCoordinator: FindCoordinatorRequest;
-    ApiVersions: ApiVersionsRequest;
-    CreateTopics: CreateTopicsRequest;
-    DeleteTopics: DeleteTopicsRequest;
-    DeleteRecords: DeleteRecordsRequest;
-    InitProducerId: InitProducerIdRequest;
-    OffsetForLeaderEpoch: OffsetForLeaderEpochRequest;
-    DescribeConfigs: DescribeConfigsRequest;
-    AlterConfigs: AlterConfigsRequest;
-    DescribeLogDirs: DescribeLogDirsRequest;
-    CreatePartitions: CreatePartitionsRequest;
-    IncrementalAlterConfigs: IncrementalAlterConfigsRequest;
-    DescribeCluster: DescribeClusterRequest;
-    DescribeTopicPartitions: DescribeTopicPartitionsRequest;
+requests! {
+    by hand {
+        Produce: ProduceRequest;
+        Fetch: FetchRequest;
+        LeaderAndIsr: LeaderAndIsrRequest;
+        StopReplica: StopReplicaRequest;
+        UpdateMetadata: UpdateMetadataRequest;
+        ControlledShutdown: ControlledShutdownRequest;
+    }
+    generated {
+        ListOffsets: ListOffsetsRequest;
+        Metadata: MetadataRequest;
+        FindCoordinator: FindCoordinatorRequest;
+        ApiVersions: ApiVersionsRequest;
+        CreateTopics: CreateTopicsRequest;
+        DeleteTopics: DeleteTopicsRequest;
+        DeleteRecords: DeleteRecordsRequest;
+        InitProducerId: InitProducerIdRequest;
+        OffsetForLeaderEpoch: OffsetForLeaderEpochRequest;
+        DescribeConfigs: DescribeConfigsRequest;
+        AlterConfigs: AlterConfigsRequest;
+        DescribeLogDirs: DescribeLogDirsRequest;
+        CreatePartitions: CreatePartitionsRequest;
+        ElectLeaders: ElectLeadersRequest;
+        IncrementalAlterConfigs: IncrementalAlterConfigsRequest;
+        AlterPartitionReassignments: AlterPartitionReassignmentsRequest;
+        ListPartitionReassignments: ListPartitionReassignmentsRequest;
+        AlterPartition: AlterPartitionRequest;
+        DescribeCluster: DescribeClusterRequest;
+        DescribeTopicPartitions: DescribeTopicPartitionsRequest;
+    }
 }
 
 /// Decodes a request's frame, without its length. Bytes behind the body are ignored, as Kafka does.

@@ -3,6 +3,9 @@
 use bytes::Bytes;
 
 use super::api::ApiKey;
+use super::control::{
+    ControlledShutdownResponse, LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse,
+};
 use super::fetch::FetchResponse;
 use super::header::{decode_response_header, encode_response_header};
 use super::messages::{self, *};
@@ -18,13 +21,12 @@ pub struct Response {
     pub body: ResponseBody,
 }
 
-macro_rules! generated_responses {
-    ($($api:ident: $message:ident;)*) => {
+macro_rules! responses {
+    (by hand { $($by_hand:ident: $ours:ident;)* } generated { $($api:ident: $message:ident;)* }) => {
         /// The body of an answer of any API that is served.
         #[derive(Clone, Debug, PartialEq)]
         pub enum ResponseBody {
-            Produce(ProduceResponse),
-            Fetch(FetchResponse),
+            $($by_hand($ours),)*
             $($api($message),)*
         }
 
@@ -32,22 +34,18 @@ macro_rules! generated_responses {
             /// The API that the body belongs to.
             pub fn api(&self) -> ApiKey {
                 match self {
-                    ResponseBody::Produce(_) => ApiKey::Produce,
-                    ResponseBody::Fetch(_) => ApiKey::Fetch,
+                    $(ResponseBody::$by_hand(_) => ApiKey::$by_hand,)*
                     $(ResponseBody::$api(_) => ApiKey::$api,)*
                 }
             }
 
             fn decode(mut reader: Reader, api: ApiKey, version: i16) -> Result<Self, Malformed> {
                 match api {
-                    ApiKey::Produce => {
-                        let body = ProduceResponse::decode(&mut reader, version)?;
-                        reader.finish("Produce answer").map(|()| ResponseBody::Produce(body))
-                    }
-                    ApiKey::Fetch => {
-                        let body = FetchResponse::decode(&mut reader, version)?;
-                        reader.finish("Fetch answer").map(|()| ResponseBody::Fetch(body))
-                    }
+                    $(ApiKey::$by_hand => {
+                        let body = $ours::decode(&mut reader, version)?;
+                        let finished = reader.finish(concat!(stringify!($by_hand), " answer"));
+                        finished.map(|()| ResponseBody::$by_hand(body))
+                    })*
                     $(ApiKey::$api => match messages::decode(reader, version)? {
                         (body, 0) => Ok(ResponseBody::$api(body)),
                         (_, left) => Err(Malformed::TrailingBytes {
@@ -61,13 +59,20 @@ macro_rules! generated_responses {
 
             fn encode(&self, writer: &mut Writer, version: i16) -> Result<(), Malformed> {
                 match self {
-                    ResponseBody::Produce(body) => body.encode(writer, version),
-                    ResponseBody::Fetch(body) => body.encode(writer, version),
+                    $(ResponseBody::$by_hand(body) => body.encode(writer, version),)*
                     $(ResponseBody::$api(body) => messages::encode(body, writer, version)?,)*
                 }
                 Ok(())
             }
         }
+
+        $(
+            impl From<$ours> for ResponseBody {
+                fn from(body: $ours) -> Self {
+                    ResponseBody::$by_hand(body)
+                }
+            }
+        )*
 
         $(
             impl From<$message> for ResponseBody {
@@ -79,34 +84,36 @@ macro_rules! generated_responses {
     };
 }
 
-generated_responses! {
-    ListOffsets: ListOffsetsResponse;
-    Metadata: MetadataResponse;
-    FindCoordinator: FindCoordinatorResponse;
-    ApiVersions: ApiVersionsResponse;
-    CreateTopics: CreateTopicsResponse;
-    DeleteTopics: DeleteTopicsResponse;
-    DeleteRecords: DeleteRecordsResponse;
-    InitProducerId: InitProducerIdResponse;
-    OffsetForLeaderEpoch: OffsetForLeaderEpochResponse;
-    DescribeConfigs: DescribeConfigsResponse;
-    AlterConfigs: AlterConfigsResponse;
-    DescribeLogDirs: DescribeLogDirsResponse;
-    CreatePartitions: CreatePartitionsResponse;
-    IncrementalAlterConfigs: IncrementalAlterConfigsResponse;
-    DescribeCluster: DescribeClusterResponse;
-    DescribeTopicPartitions: DescribeTopicPartitionsResponse;
-}
-
-impl From<ProduceResponse> for ResponseBody {
-    fn from(body: ProduceResponse) -> Self {
-        ResponseBody::Produce(body)
+responses! {
+    by hand {
+        Produce: ProduceResponse;
+        Fetch: FetchResponse;
+        LeaderAndIsr: LeaderAndIsrResponse;
+        StopReplica: StopReplicaResponse;
+        UpdateMetadata: UpdateMetadataResponse;
+        ControlledShutdown: ControlledShutdownResponse;
     }
-}
-
-impl From<FetchResponse> for ResponseBody {
-    fn from(body: FetchResponse) -> Self {
-        ResponseBody::Fetch(body)
+    generated {
+        ListOffsets: ListOffsetsResponse;
+        Metadata: MetadataResponse;
+        FindCoordinator: FindCoordinatorResponse;
+        ApiVersions: ApiVersionsResponse;
+        CreateTopics: CreateTopicsResponse;
+        DeleteTopics: DeleteTopicsResponse;
+        DeleteRecords: DeleteRecordsResponse;
+        InitProducerId: InitProducerIdResponse;
+        OffsetForLeaderEpoch: OffsetForLeaderEpochResponse;
+        DescribeConfigs: DescribeConfigsResponse;
+        AlterConfigs: AlterConfigsResponse;
+        DescribeLogDirs: DescribeLogDirsResponse;
+        CreatePartitions: CreatePartitionsResponse;
+        ElectLeaders: ElectLeadersResponse;
+        IncrementalAlterConfigs: IncrementalAlterConfigsResponse;
+        AlterPartitionReassignments: AlterPartitionReassignmentsResponse;
+        ListPartitionReassignments: ListPartitionReassignmentsResponse;
+        AlterPartition: AlterPartitionResponse;
+        DescribeCluster: DescribeClusterResponse;
+        DescribeTopicPartitions: DescribeTopicPartitionsResponse;
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use highwater_core::log::checkpoint;
 use highwater_core::log::transaction_index::TransactionIndex;
-use highwater_core::protocol::api::SERVED;
+use highwater_core::protocol::api::{BETWEEN_BROKERS, SERVED};
 use highwater_core::protocol::header::decode_response_header;
 use highwater_core::protocol::{ApiKey, decode_request, decode_response, frame};
 
@@ -48,14 +48,11 @@ pub fn fixtures() -> &'static Path {
 
 /// A request's header without client id, and an answer's.
 fn heads(api: ApiKey, version: i16) -> (Bytes, Bytes) {
-    let mut request = [
-        api.code().to_be_bytes(),
-        version.to_be_bytes(),
-        [0; 2],
-        [1; 2],
-        [0xff; 2],
-    ]
-    .concat();
+    let mut request = [api.code().to_be_bytes(), version.to_be_bytes(), [0; 2], [1; 2]].concat();
+    // The one request whose header has no client id.
+    if (api, version) != (ApiKey::ControlledShutdown, 0) {
+        request.extend([0xff; 2]);
+    }
     let mut response = vec![0, 0, 0, 1];
     if api.is_flexible(version) {
         request.push(0);
@@ -68,7 +65,7 @@ fn heads(api: ApiKey, version: i16) -> (Bytes, Bytes) {
 
 fn wire() -> Vec<Decoder> {
     let mut all = Vec::new();
-    for served in SERVED {
+    for served in SERVED.iter().chain(BETWEEN_BROKERS) {
         for version in served.min..=served.max {
             let api = served.api;
             let (request_head, response_head) = heads(api, version);

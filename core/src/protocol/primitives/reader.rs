@@ -3,7 +3,8 @@
 //! Invariants
 //! - a length is compared with the bytes left before anything is sliced or allocated
 //! - a count is compared with the bytes that so many items need at the least
-//! - one message holds at most [`MAX_ITEMS`] array items, all its arrays together
+//! - one message holds at most [`MAX_ITEMS`] array items, all its arrays together; numbers do not
+//!   count, since they take no more in memory than on the wire
 
 use bytes::Bytes;
 use kafka_wire_core::StrBytes;
@@ -90,6 +91,11 @@ impl Reader {
 
     pub fn i8(&mut self, what: &'static str) -> Result<i8, Malformed> {
         self.fixed(what).map(i8::from_be_bytes)
+    }
+
+    /// Any byte but 0 is true, as in Kafka.
+    pub fn bool(&mut self, what: &'static str) -> Result<bool, Malformed> {
+        self.i8(what).map(|byte| byte != 0)
     }
 
     pub fn i16(&mut self, what: &'static str) -> Result<i16, Malformed> {
@@ -209,6 +215,13 @@ impl Reader {
         item: impl FnMut(&mut Self) -> Result<T, Malformed>,
     ) -> Result<Vec<T>, Malformed> {
         self.nullable_array(what, item_bytes, item)?.ok_or(null(what))
+    }
+
+    /// An array of four-byte numbers that may not be null.
+    pub fn i32_array(&mut self, what: &'static str) -> Result<Vec<i32>, Malformed> {
+        let count = self.length(what, false)?.ok_or(null(what))?;
+        self.check_left(what, u64::from(count) * 4)?;
+        (0..count).map(|_| self.i32(what)).collect()
     }
 
     /// The tagged fields that end a flexible structure; nothing in the old spelling. `known` reads

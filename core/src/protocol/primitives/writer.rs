@@ -48,6 +48,10 @@ impl Writer {
         self.out.put_i8(value);
     }
 
+    pub fn bool(&mut self, value: bool) {
+        self.i8(i8::from(value));
+    }
+
     pub fn i16(&mut self, value: i16) {
         self.out.put_i16(value);
     }
@@ -134,6 +138,20 @@ impl Writer {
         for value in items.unwrap_or_default() {
             item(self, value);
         }
+    }
+
+    pub fn i32_array(&mut self, what: &'static str, items: &[i32]) {
+        self.array(what, items, |writer, item| writer.i32(*item));
+    }
+
+    /// The count before an array's items, when these are written one by one.
+    pub fn count(&mut self, what: &'static str, count: usize) {
+        self.length(what, Some(count), false);
+    }
+
+    /// Remembers that the message's version has no way to say `what`, of which there are `count`.
+    pub fn cannot_say(&mut self, what: &'static str, count: usize) {
+        self.too_long.get_or_insert((what, count));
     }
 
     pub fn array<T>(&mut self, what: &'static str, items: &[T], item: impl FnMut(&mut Self, &T)) {

@@ -51,7 +51,7 @@ pub enum PeerLane {
 }
 
 /// What happened.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Input {
     /// A whole request, decoded and (for produce) validated.
     Request {
@@ -111,7 +111,7 @@ pub enum Input {
 }
 
 /// What shall happen.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Output {
     /// The answer, length prefix included; no part at all for a produce with acks=0, which only frees its place.
     Respond {

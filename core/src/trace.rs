@@ -9,7 +9,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ErrorCode;
-use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition};
+use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
+
+mod world;
+
+pub use world::WorldFact;
 
 /// Who emitted an event: a broker's id, or a number the simulator gives to clients.
 pub type NodeId = u32;
@@ -152,6 +156,56 @@ pub enum Fact {
         /// `create /path`, `set /path`, `delete /path`, in order.
         changes: Vec<String>,
     },
+    /// From now on this broker holds the replica, which it found on its disk or began.
+    ReplicaOpened {
+        partition: TopicPartition,
+        log_start: Offset,
+        log_end: Offset,
+        high_watermark: Offset,
+    },
+    /// It holds it no more: deleted, moved away, or its log directory is offline.
+    ReplicaClosed {
+        partition: TopicPartition,
+    },
+    LeadershipTaken {
+        partition: TopicPartition,
+        epoch: LeaderEpoch,
+        isr: Vec<BrokerId>,
+        replicas: Vec<BrokerId>,
+    },
+    LeaderFollowed {
+        partition: TopicPartition,
+        epoch: LeaderEpoch,
+        leader: BrokerId,
+    },
+    /// The leader has heard of a follower's log end.
+    FollowerProgressed {
+        partition: TopicPartition,
+        replica: BrokerId,
+        log_end: Offset,
+    },
+    /// The leader asks for another ISR; until it is answered both count (KIP-497).
+    IsrProposed {
+        partition: TopicPartition,
+        isr: Vec<BrokerId>,
+        partition_epoch: i32,
+    },
+    /// The leader knows this ISR to be in force.
+    IsrChanged {
+        partition: TopicPartition,
+        isr: Vec<BrokerId>,
+        partition_epoch: i32,
+    },
+    ControllerElected {
+        broker: BrokerId,
+        epoch: i32,
+    },
+    ControllerResigned {
+        epoch: i32,
+        why: String,
+    },
+    /// What happens around the brokers in a simulated world.
+    World(WorldFact),
 }
 
 impl fmt::Display for Fact {
@@ -250,6 +304,53 @@ impl fmt::Display for Fact {
             CoordinationChanged { zxid, changes } => {
                 write!(f, "coordination change {zxid}: {}", changes.join(", "))
             }
+            ReplicaOpened {
+                partition,
+                log_start,
+                log_end,
+                high_watermark,
+            } => write!(
+                f,
+                "{partition}: replica opened, offsets {log_start}..{log_end}, high watermark {high_watermark}"
+            ),
+            ReplicaClosed { partition } => write!(f, "{partition}: replica closed"),
+            LeadershipTaken {
+                partition,
+                epoch,
+                isr,
+                replicas,
+            } => write!(
+                f,
+                "{partition}: leads in epoch {epoch}, ISR {isr:?} of replicas {replicas:?}"
+            ),
+            LeaderFollowed {
+                partition,
+                epoch,
+                leader,
+            } => write!(f, "{partition}: follows broker {leader} in epoch {epoch}"),
+            FollowerProgressed {
+                partition,
+                replica,
+                log_end,
+            } => write!(f, "{partition}: broker {replica} has all below {log_end}"),
+            IsrProposed {
+                partition,
+                isr,
+                partition_epoch,
+            } => write!(
+                f,
+                "{partition}: asks for ISR {isr:?} in place of version {partition_epoch}"
+            ),
+            IsrChanged {
+                partition,
+                isr,
+                partition_epoch,
+            } => write!(f, "{partition}: ISR is {isr:?}, version {partition_epoch}"),
+            ControllerElected { broker, epoch } => {
+                write!(f, "broker {broker} is controller, epoch {epoch}")
+            }
+            ControllerResigned { epoch, why } => write!(f, "controller of epoch {epoch} resigns: {why}"),
+            World(fact) => fact.fmt(f),
         }
     }
 }
@@ -258,6 +359,8 @@ impl fmt::Display for Fact {
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     pub node: NodeId,
+    /// What the host gives in next follows from this event.
+    pub cause: EventId,
     on: bool,
     next: u64,
     events: Vec<Event>,
@@ -285,6 +388,14 @@ impl Trace {
     /// Hands over what has gathered since the last call, oldest first.
     pub fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
+    }
+
+    /// The fact that was pushed last, or none.
+    pub fn last(&self) -> EventId {
+        match self.next {
+            0 => EventId::NONE,
+            seq => EventId { node: self.node, seq },
+        }
     }
 
     /// Called through [`Cx::emit`](crate::cx::Cx::emit).

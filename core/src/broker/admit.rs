@@ -52,7 +52,7 @@ impl Admission {
 }
 
 /// A request, decoded and (for produce) validated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Admitted {
     pub api: ApiKey,
     pub version: i16,
@@ -69,14 +69,14 @@ pub struct Admitted {
 }
 
 /// What was asked, in the form that the owner takes it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Body {
     Produce(AdmittedProduce),
     Other(RequestBody),
 }
 
 /// A produce request whose batches were checked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct AdmittedProduce {
     pub transactional_id: Option<StrBytes>,
     pub acks: i16,
@@ -84,14 +84,14 @@ pub(super) struct AdmittedProduce {
     pub topics: Vec<AdmittedTopic>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct AdmittedTopic {
     pub name: StrBytes,
     pub id: Uuid,
     pub partitions: Vec<AdmittedPartition>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct AdmittedPartition {
     pub index: PartitionIndex,
     /// As they came, for the case that the rules have changed.

@@ -16,7 +16,7 @@ pub struct SentAs {
 }
 
 /// An answer, decoded.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AdmittedAnswer {
     pub correlation_id: i32,
     pub body: ResponseBody,

@@ -44,7 +44,7 @@ use crate::types::{LeaderEpoch, Millis, PartitionIndex, TopicPartition, Uuid};
 const SAY_EVERY_MS: Millis = 5_000;
 
 /// What is gathered while the broker boots.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Booting {
     surveys: BTreeMap<DirId, Survey>,
     /// Jobs not back yet.
@@ -70,7 +70,7 @@ struct Expected {
 }
 
 /// What the `meta.properties` said: directories without one, and the cluster of the others.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Unmarked {
     dirs: Vec<DirId>,
     cluster_id: Option<String>,

@@ -39,7 +39,7 @@ impl Caller {
 }
 
 /// What shall happen, in order, besides the disk's operations.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Outbox {
     queue: VecDeque<Output>,
 }

@@ -25,7 +25,7 @@ use crate::replica::ParkedId;
 use crate::replica::partition::PartitionId;
 
 /// An answer that leaves when what it says is durable.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DurableWait {
     pub caller: Caller,
     pub answer: ResponseBody,

@@ -28,7 +28,7 @@ pub enum Then {
 }
 
 /// One directory of `log.dirs`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Directory {
     /// As configured; only shown.
     pub path: String,
@@ -43,7 +43,7 @@ pub struct Directory {
     pub checkpoints_stale: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Directories {
     all: Vec<Directory>,
 }

@@ -36,7 +36,7 @@ pub(super) enum JobFor {
 }
 
 /// Jobs that were given to the host and have not come back.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Jobs {
     next: JobId,
     /// With the directory that each reads, which fails if it cannot be read.

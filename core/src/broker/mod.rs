@@ -40,6 +40,7 @@ mod changes;
 mod delete_records;
 mod directories;
 mod fetch;
+mod inspect;
 mod job;
 mod jobs;
 mod log_dirs;
@@ -59,6 +60,7 @@ use std::sync::Arc;
 
 pub use admit::{Admission, Admitted, TopicRules, admit};
 pub use admit_answer::{AdmittedAnswer, SentAs, admit_answer};
+pub use inspect::ReplicaState;
 pub use job::{Job, JobResult, Survey, run_job};
 
 use boot::Booting;
@@ -80,7 +82,7 @@ use crate::io::{Input, Output};
 use crate::metadata::Metadata;
 use crate::record::Workspace;
 use crate::replica::Purgatory;
-use crate::trace::{EventId, Trace};
+use crate::trace::Trace;
 use crate::types::{Millis, Rng};
 
 /// An unused fetch session may be pushed out after so long (`FetchManager`'s constant).
@@ -108,7 +110,7 @@ pub struct BootDir {
 }
 
 /// The broker. One owner, no locks inside; see the module's text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Broker {
     rng: Rng,
     disk: DiskQueue,
@@ -161,8 +163,8 @@ impl Broker {
             now,
             rng: &mut self.rng,
             disk: &mut self.disk,
+            cause: trace.cause,
             trace,
-            cause: EventId::NONE,
         };
         let result = run(&mut self.state, &mut cx);
         self.state.publish_admission();
@@ -171,7 +173,7 @@ impl Broker {
 }
 
 /// Where the broker stands in its life.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Phase {
     Booting(Booting),
     Running,
@@ -180,7 +182,7 @@ enum Phase {
 }
 
 /// What the broker knows; every decision is a method on it, in the file of its subject.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     /// `server.properties` with what AlterConfigs set laid over it.
     config: Arc<BrokerConfig>,

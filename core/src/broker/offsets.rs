@@ -40,7 +40,7 @@ const EARLIEST_PENDING_UPLOAD: Millis = -6;
 const FIRST_REPLICA: i32 = 0;
 
 /// A ListOffsets that waits for jobs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct OffsetsWait {
     caller: Caller,
     answer: ListOffsetsResponse,

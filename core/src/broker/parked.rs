@@ -11,7 +11,7 @@ use crate::replica::ParkedId;
 use crate::replica::partition::{Moved, PartitionId, Waiting, Watcher};
 
 /// A request whose answer is not ready.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Parked {
     Produce(ProduceWait),
     Fetch(Box<FetchWait>),

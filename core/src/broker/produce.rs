@@ -36,7 +36,7 @@ use crate::types::{Millis, Offset, TopicPartition};
 const ADMIN_CLIENT_ID: &str = "__admin_client";
 
 /// A produce in the middle of its partitions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ProduceUnderWay {
     caller: Caller,
     acks: i16,
@@ -51,7 +51,7 @@ pub(super) struct ProduceUnderWay {
 }
 
 /// A produce that waits for acknowledgements. Its answer is complete but for those that fail yet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ProduceWait {
     caller: Caller,
     all_replicas: bool,

@@ -14,7 +14,7 @@ use crate::log::checkpoint::CleanShutdown;
 use crate::replica::partition::PartitionId;
 
 /// How far the stop has come.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Stopping {
     /// Directories that are not through.
     left: Vec<DirId>,

@@ -26,7 +26,7 @@ pub(super) enum Due {
     Unlink(u64),
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Timers {
     due: BTreeSet<(Millis, Due)>,
     deleted: std::collections::BTreeMap<u64, DeletedLog>,

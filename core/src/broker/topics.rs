@@ -28,7 +28,7 @@ pub struct Topic {
 }
 
 /// All topics and partitions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Topics {
     by_name: BTreeMap<Arc<str>, Topic>,
     by_id: BTreeMap<Uuid, Arc<str>>,

@@ -20,7 +20,7 @@ use crate::replica::ParkedId;
 const AT_ONCE: usize = 64;
 
 /// The rest of something long.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Step {
     Produce(Box<ProduceUnderWay>),
     /// A fetch that has partitions left to plan.

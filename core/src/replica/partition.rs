@@ -43,7 +43,7 @@ pub enum Watcher {
 }
 
 /// What has moved, for the broker to act on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Moved {
     /// Parts whose acknowledgement is due.
     pub acknowledged: Vec<Waiting>,
@@ -53,7 +53,7 @@ pub struct Moved {
     pub news: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Partition {
     name: TopicPartition,
     topic_id: Uuid,

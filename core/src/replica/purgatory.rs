@@ -15,7 +15,7 @@ use crate::types::Millis;
 /// Names a parked operation; never given twice.
 pub type ParkedId = u64;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry<T> {
     owner: u64,
     deadline: Option<Millis>,
@@ -23,7 +23,7 @@ struct Entry<T> {
 }
 
 /// Parked operations, by id, deadline and owner (the connection that waits for the answer).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Purgatory<T> {
     parked: BTreeMap<ParkedId, Entry<T>>,
     deadlines: BTreeSet<(Millis, ParkedId)>,

@@ -55,7 +55,7 @@ pub struct Wanted {
 }
 
 /// One partition of a session.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     key: PartitionKey,
     wanted: Wanted,
@@ -68,7 +68,7 @@ struct Entry {
 /// Names an entry of a session, for as long as the entry lives.
 pub type SlotId = usize;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Session {
     pub uses_topic_ids: bool,
     /// The epoch that the next request must carry.
@@ -204,7 +204,7 @@ pub enum Context {
 }
 
 /// All sessions, at most `max` (`max.incremental.fetch.session.cache.slots`).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FetchSessions {
     sessions: BTreeMap<i32, Session>,
     by_last_use: BTreeSet<(Millis, i32)>,

@@ -22,7 +22,7 @@ use crate::types::{BrokerId, Offset, Uuid};
 const FIRST_WITH_ZSTD: i16 = 10;
 
 /// A partition to visit, and what the visit found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Visit {
     pub key: PartitionKey,
     pub wanted: Wanted,

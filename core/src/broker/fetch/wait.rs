@@ -20,7 +20,7 @@ const FIRST_WITH_SESSION: i16 = 7;
 const FIRST_WITH_TOPIC_ID: i16 = 13;
 
 /// A fetch that is not answered yet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::broker) struct FetchWait {
     pub(super) caller: Caller,
     pub(super) is_follower: bool,

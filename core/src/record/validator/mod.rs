@@ -167,6 +167,13 @@ impl Workspace {
     }
 }
 
+/// The buffer is scratch, so that a clone begins with none.
+impl Clone for Workspace {
+    fn clone(&self) -> Self {
+        Self::new(self.decompress)
+    }
+}
+
 impl Default for Workspace {
     fn default() -> Self {
         Self::new(&PURE_RUST)

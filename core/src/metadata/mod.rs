@@ -7,6 +7,7 @@
 //!
 //! Invariants
 //! - the image equals the one read afresh from the tree, after every change
+//! - who decides changes nothing but through [`Decide`]
 //! - a topic's id never changes, and no id is given twice
 //! - a producer id is answered only after the block it is from is on disk, and no block is given twice
 
@@ -14,7 +15,9 @@ pub mod configs;
 mod image;
 mod names;
 pub mod nodes;
+pub mod placement;
 mod producer_ids;
+mod told;
 pub mod topics;
 
 use std::sync::Arc;
@@ -22,12 +25,41 @@ use std::sync::Arc;
 use crate::coordination::{Coordination, Multi, MultiError, Recovered};
 use crate::cx::Cx;
 use crate::disk::{DirId, Ticket};
-use crate::error::Refused;
+use crate::error::{ErrorCode, Refused};
 use crate::types::{BrokerId, ProducerId};
 
-pub use image::{MetadataImage, PartitionImage, TopicImage};
+pub use image::{
+    BrokerEndpoint, BrokerImage, MetadataImage, NO_LEADER, NO_STATE, PartitionImage, TopicImage, is_internal,
+};
 pub use names::{collision_key, validate_topic_name};
 pub use nodes::BadNode;
+
+/// Whoever may change the cluster: decisions look at its image and hand it multis.
+pub trait Decide {
+    /// With everything decided so far, acknowledged or not.
+    fn image(&self) -> &Arc<MetadataImage>;
+
+    /// Makes the change part of what is decided. It holds only if everything is as the image says.
+    fn decide(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(), Refused>;
+
+    /// Ends a request's changes: they become durable together. Answer when the ticket is done.
+    fn seal(&mut self, cx: &mut Cx) -> Ticket;
+}
+
+impl Decide for Metadata {
+    fn image(&self) -> &Arc<MetadataImage> {
+        &self.image
+    }
+
+    fn decide(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(), Refused> {
+        self.append(cx, multi)
+            .map_err(|error| Refused::new(ErrorCode::UnknownServerError, error.to_string()))
+    }
+
+    fn seal(&mut self, cx: &mut Cx) -> Ticket {
+        self.sync(cx)
+    }
+}
 
 /// The tree, its image, and the producer ids in hand. Owned by the broker.
 #[derive(Clone, Debug)]
@@ -47,7 +79,11 @@ impl Metadata {
         cluster_id: Option<&str>,
     ) -> Result<(Self, Ticket), BadNode> {
         let coordination = Coordination::open(cx, dir, recovered);
-        let image = Arc::new(MetadataImage::read(coordination.tree())?);
+        let (image, bad) = MetadataImage::read(coordination.tree());
+        if let Some(bad) = bad.into_iter().next() {
+            return Err(bad);
+        }
+        let image = Arc::new(image);
         let mut metadata = Self {
             coordination,
             image,
@@ -80,7 +116,8 @@ impl Metadata {
     /// One of several changes that share a sync: nothing is acknowledged before [`Metadata::sync`].
     pub fn append(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(), MultiError> {
         self.coordination.append(cx, multi)?;
-        Arc::make_mut(&mut self.image).apply(self.coordination.tree(), multi);
+        let bad = Arc::make_mut(&mut self.image).apply(self.coordination.tree(), multi);
+        debug_assert_eq!(bad, [], "a node of our own making");
         Ok(())
     }
 
@@ -107,9 +144,9 @@ impl Metadata {
     ) -> Result<(ProducerId, Ticket), Refused> {
         if self.producer_ids.is_used_up() {
             let (block, multi) = producer_ids::next_block(&self.image, broker)?;
-            let ticket = self.submit(cx, &multi).map_err(|error| {
-                Refused::new(crate::error::ErrorCode::UnknownServerError, error.to_string())
-            })?;
+            let ticket = self
+                .submit(cx, &multi)
+                .map_err(|error| Refused::new(ErrorCode::UnknownServerError, error.to_string()))?;
             self.producer_ids = block.under(ticket);
         }
         Ok(self.producer_ids.take())

@@ -10,10 +10,17 @@
 //! | `/controller` | who holds the office; ephemeral |
 //! | `/controller_epoch` | the office's number, as text |
 //! | `/admin/delete_topics/NAME` | nothing: the topic is being deleted |
+//! | `/admin/reassign_partitions`, `/admin/preferred_replica_election` | what tools ask of the controller |
+//! | `/log_dir_event_notification/log_dir_event_N` | a broker lost a log directory |
+//! | `/isr_change_notification/isr_change_N` | partitions whose state another than the controller wrote |
 //! | `/cluster/id` | the cluster's id |
 //! | `/latest_producer_id_block` | the last block of producer ids that was given away |
+//!
+//! Nodes are looked up through [`NodeSource`], so that a controller, which has loaded a part of the
+//! tree, reads as whoever has all of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -22,7 +29,7 @@ use thiserror::Error;
 
 use crate::config::{Endpoint, Settings};
 use crate::coordination::{Multi, Tree};
-use crate::types::{BrokerId, LeaderEpoch, Millis, PartitionIndex, ProducerId, Uuid};
+use crate::types::{BrokerId, LeaderEpoch, Millis, PartitionIndex, ProducerId, TopicPartition, Uuid};
 
 pub const TOPICS: &str = "/brokers/topics";
 pub const TOPIC_CONFIGS: &str = "/config/topics";
@@ -37,6 +44,11 @@ pub const BROKER_IDS: &str = "/brokers/ids";
 pub const CONFIG_CHANGES: &str = "/config/changes";
 pub const CONTROLLER: &str = "/controller";
 pub const CONTROLLER_EPOCH: &str = "/controller_epoch";
+pub const REASSIGN_PARTITIONS: &str = "/admin/reassign_partitions";
+pub const PREFERRED_REPLICA_ELECTION: &str = "/admin/preferred_replica_election";
+pub const ISR_CHANGES: &str = "/isr_change_notification";
+pub const LOG_DIR_EVENTS: &str = "/log_dir_event_notification";
+pub const FEATURE: &str = "/feature";
 
 /// Nodes that every broker makes at its start if they are not there (`ZkData.PersistentZkPaths` with
 /// their parents); a parent comes before its children.
@@ -57,10 +69,40 @@ pub const PERSISTENT: [&str; 19] = [
     TOPIC_CONFIGS,
     "/config/users",
     "/consumers",
-    "/isr_change_notification",
+    ISR_CHANGES,
     PRODUCER_ID_BLOCK,
-    "/log_dir_event_notification",
+    LOG_DIR_EVENTS,
 ];
+
+/// One node as a reader sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeView<'a> {
+    pub data: &'a Bytes,
+    pub version: i32,
+    /// The change that created it, in the service's count.
+    pub czxid: i64,
+}
+
+/// Where nodes are looked up: a whole tree, or the part of one that somebody has loaded.
+pub trait NodeSource {
+    fn node(&self, path: &str) -> Option<NodeView<'_>>;
+    /// Names of the node's children, in order; none when there is no such node.
+    fn child_names(&self, path: &str) -> Vec<Arc<str>>;
+}
+
+impl NodeSource for Tree {
+    fn node(&self, path: &str) -> Option<NodeView<'_>> {
+        self.get(path).map(|node| NodeView {
+            data: &node.data,
+            version: node.stat.version,
+            czxid: node.stat.czxid,
+        })
+    }
+
+    fn child_names(&self, path: &str) -> Vec<Arc<str>> {
+        self.children(path).cloned().collect()
+    }
+}
 
 /// A node whose bytes are not what stands at its path: nothing may be guessed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -128,7 +170,8 @@ pub struct TopicAssignment {
     /// Of a moving partition, those that go.
     #[serde(default)]
     pub removing_replicas: BTreeMap<PartitionIndex, Vec<BrokerId>>,
-    #[serde(with = "id_as_text")]
+    /// Zero: written by a tool that knows of no ids; the controller gives one.
+    #[serde(default, with = "id_as_text")]
     pub topic_id: Uuid,
     pub version: i32,
 }
@@ -153,7 +196,14 @@ pub struct PartitionState {
     /// -1: none.
     pub leader: BrokerId,
     pub leader_epoch: LeaderEpoch,
+    /// [`LeaderRecoveryState`](crate::types::LeaderRecoveryState) as its number; 0 is not written.
+    #[serde(default, skip_serializing_if = "is_recovered")]
+    pub leader_recovery_state: i8,
     pub version: i32,
+}
+
+fn is_recovered(state: &i8) -> bool {
+    *state == 0
 }
 
 /// Bytes of a node under `/config`.
@@ -268,6 +318,58 @@ pub struct ConfigChange {
     pub entity_path: String,
 }
 
+/// Bytes of a node under `/log_dir_event_notification`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogDirEvent {
+    pub broker: BrokerId,
+    /// 1: a directory failed.
+    pub event: i32,
+    pub version: i32,
+}
+
+impl LogDirEvent {
+    pub fn failure(broker: BrokerId) -> Self {
+        Self {
+            broker,
+            event: 1,
+            version: 1,
+        }
+    }
+}
+
+/// Bytes of `/admin/preferred_replica_election` and of a node under `/isr_change_notification`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedPartitions {
+    pub partitions: Vec<TopicPartition>,
+    #[serde(default)]
+    pub version: i32,
+}
+
+/// Bytes of `/admin/reassign_partitions`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reassignments {
+    pub partitions: Vec<WantedReplicas>,
+    #[serde(default)]
+    pub version: i32,
+}
+
+/// One partition of [`Reassignments`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WantedReplicas {
+    pub partition: PartitionIndex,
+    pub replicas: Vec<BrokerId>,
+    pub topic: Arc<str>,
+}
+
+/// Bytes of `/feature`, version 2.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feature {
+    pub features: BTreeMap<String, i16>,
+    /// 1: enabled.
+    pub status: i32,
+    pub version: i32,
+}
+
 /// Bytes of `/latest_producer_id_block`. Both ends belong to the block; Kafka writes them as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProducerIdBlock {
@@ -294,9 +396,9 @@ pub fn parse<T: DeserializeOwned>(path: &str, data: &[u8]) -> Result<T, BadNode>
 }
 
 /// The value at the path; `None` when there is no node or it holds nothing.
-pub fn read<T: DeserializeOwned>(tree: &Tree, path: &str) -> Result<Option<T>, BadNode> {
-    match tree.get(path) {
-        Some(node) if !node.data.is_empty() => parse(path, &node.data).map(Some),
+pub fn read<T: DeserializeOwned>(source: &impl NodeSource, path: &str) -> Result<Option<T>, BadNode> {
+    match source.node(path) {
+        Some(node) if !node.data.is_empty() => parse(path, node.data).map(Some),
         _ => Ok(None),
     }
 }

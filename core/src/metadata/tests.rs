@@ -6,6 +6,7 @@ use crate::coordination::recover;
 use crate::disk::{DiskOp, DiskQueue};
 use crate::trace::{EventId, Trace};
 use crate::types::Rng;
+use placement::UsableBroker;
 use topics::NewTopic;
 
 /// Metadata of broker 1 on files in memory.
@@ -69,7 +70,7 @@ impl World {
         let creation = topics::create(
             self.metadata.image(),
             &BrokerConfig::default(),
-            &[1],
+            &[UsableBroker::new(1)],
             new,
             &mut self.rng,
         )?;
@@ -96,7 +97,8 @@ impl World {
     }
 
     fn check_image(&self) {
-        let afresh = MetadataImage::read(self.metadata.coordination.tree()).unwrap();
+        let (afresh, bad) = MetadataImage::read(self.metadata.coordination.tree());
+        assert_eq!(bad, []);
         assert_eq!(**self.metadata.image(), afresh, "the image follows the tree");
     }
 }
@@ -301,8 +303,15 @@ fn a_topic_grows_and_never_shrinks() {
     world.create(&topic("a", 2)).unwrap();
     let grow = |world: &mut World, count, assignments: Option<&[Vec<i32>]>| {
         let found = world.image().topic("a").unwrap().clone();
-        let multi = topics::create_partitions(&[1], &found, count, assignments, &mut world.rng)
-            .map_err(|refused| refused.to_string())?;
+        let multi = topics::create_partitions(
+            &[UsableBroker::new(1)],
+            &found,
+            0,
+            count,
+            assignments,
+            &mut world.rng,
+        )
+        .map_err(|refused| refused.to_string())?;
         world.with(|metadata, cx| metadata.submit(cx, &multi)).unwrap();
         Ok::<_, String>(world.image().topic("a").unwrap().partitions.len())
     };
@@ -329,8 +338,9 @@ fn a_decision_from_an_old_image_is_refused_by_the_tree() {
     let mut world = World::new();
     world.create(&topic("a", 1)).unwrap();
     let old = world.image().topic("a").unwrap().clone();
-    let first = topics::create_partitions(&[1], &old, 2, None, &mut world.rng).unwrap();
-    let second = topics::create_partitions(&[1], &old, 3, None, &mut world.rng).unwrap();
+    let first = topics::create_partitions(&[UsableBroker::new(1)], &old, 0, 2, None, &mut world.rng).unwrap();
+    let second =
+        topics::create_partitions(&[UsableBroker::new(1)], &old, 0, 3, None, &mut world.rng).unwrap();
     world.with(|metadata, cx| metadata.submit(cx, &first)).unwrap();
     assert!(world.with(|metadata, cx| metadata.submit(cx, &second)).is_err());
     assert_eq!(world.image().topic("a").unwrap().partitions.len(), 2);

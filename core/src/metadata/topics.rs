@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::image::{MetadataImage, TopicImage};
 use super::names::validate_topic_name;
 use super::nodes::{self, EntityConfig, PartitionState, TopicAssignment};
+use super::placement::{self, Start, UsableBroker};
 use crate::config::{BrokerConfig, Settings, alter};
 use crate::coordination::Multi;
 use crate::error::{ErrorCode, Refused};
@@ -44,7 +45,7 @@ pub struct Creation {
 pub fn create(
     image: &MetadataImage,
     config: &BrokerConfig,
-    brokers: &[BrokerId],
+    brokers: &[UsableBroker],
     new: &NewTopic,
     rng: &mut Rng,
 ) -> Result<Creation, Refused> {
@@ -65,7 +66,7 @@ pub fn create(
         multi = multi.create(nodes::topic_config(&new.name), nodes::write(&entity));
     }
     multi = multi.create(nodes::partitions(&new.name), "");
-    multi = add_partitions(multi, &new.name, 0, &replicas);
+    multi = add_partitions(multi, &new.name, 0, &replicas, image.controller_epoch());
     Ok(Creation {
         name: new.name.as_str().into(),
         id,
@@ -107,22 +108,26 @@ pub fn remove(topic: &TopicImage) -> Multi {
 
 /// May the topic grow to `count` partitions, and how? `assignments` are of the new ones alone.
 pub fn create_partitions(
-    brokers: &[BrokerId],
+    brokers: &[UsableBroker],
     topic: &TopicImage,
+    controller_epoch: i32,
     count: i32,
     assignments: Option<&[Vec<BrokerId>]>,
     rng: &mut Rng,
 ) -> Result<Multi, Refused> {
     let now = topic.partitions.len();
     let more = additional(topic, count)?;
-    let factor = topic
-        .partitions
-        .first()
-        .map_or(1, |partition| partition.replicas.len());
+    let first = topic.partitions.first();
+    let factor = first.map_or(1, |partition| partition.replicas.len());
     let added = match assignments {
         None => {
             check_replication_factor(brokers, factor)?;
-            stripe(brokers, more, factor, rng)
+            let leader = first.and_then(|partition| partition.replicas.first().copied());
+            let start = match leader {
+                Some(leader) => Start::after(now, leader, brokers),
+                None => Start::drawn(brokers.len(), rng),
+            };
+            placement::assign(brokers, more, factor, start)
         }
         Some(assignments) => {
             if assignments.len() != more {
@@ -138,15 +143,36 @@ pub fn create_partitions(
             assignments.to_vec()
         }
     };
-    let mut replicas: Vec<_> = topic
+    let mut assignment = assignment_of(topic);
+    assignment
         .partitions
-        .iter()
-        .map(|partition| partition.replicas.clone())
-        .collect();
-    replicas.extend_from_slice(&added);
-    let assignment = nodes::write(&TopicAssignment::new(topic.id, &replicas));
-    let multi = Multi::new().set(nodes::topic(&topic.name), assignment, Some(topic.version));
-    Ok(add_partitions(multi, &topic.name, now as PartitionIndex, &added))
+        .extend((now as PartitionIndex..).zip(added.iter().cloned()));
+    let path = nodes::topic(&topic.name);
+    let multi = Multi::new().set(path, nodes::write(&assignment), Some(topic.version));
+    Ok(add_partitions(
+        multi,
+        &topic.name,
+        now as PartitionIndex,
+        &added,
+        controller_epoch,
+    ))
+}
+
+/// What the topic's node says now.
+pub fn assignment_of(topic: &TopicImage) -> TopicAssignment {
+    let mut assignment = TopicAssignment::new(topic.id, &[]);
+    for (index, partition) in (0..).zip(&topic.partitions) {
+        assignment.partitions.insert(index, partition.replicas.clone());
+        if !partition.adding_replicas.is_empty() {
+            let adding = partition.adding_replicas.clone();
+            assignment.adding_replicas.insert(index, adding);
+        }
+        if !partition.removing_replicas.is_empty() {
+            let removing = partition.removing_replicas.clone();
+            assignment.removing_replicas.insert(index, removing);
+        }
+    }
+    assignment
 }
 
 fn check_name(image: &MetadataImage, name: &str) -> Result<(), Refused> {
@@ -191,7 +217,7 @@ fn check_configs(given: &[(String, Option<String>)]) -> Result<Settings, Refused
 /// The broker's own choice of replicas.
 fn spread(
     config: &BrokerConfig,
-    brokers: &[BrokerId],
+    brokers: &[UsableBroker],
     new: &NewTopic,
     rng: &mut Rng,
 ) -> Result<Vec<Vec<BrokerId>>, Refused> {
@@ -222,10 +248,15 @@ fn spread(
         return Err(Refused::new(ErrorCode::PolicyViolation, message));
     }
     check_replication_factor(brokers, factor)?;
-    Ok(stripe(brokers, count, factor, rng))
+    Ok(placement::assign(
+        brokers,
+        count,
+        factor,
+        Start::drawn(brokers.len(), rng),
+    ))
 }
 
-fn check_replication_factor(brokers: &[BrokerId], factor: usize) -> Result<(), Refused> {
+fn check_replication_factor(brokers: &[UsableBroker], factor: usize) -> Result<(), Refused> {
     if factor <= brokers.len() {
         return Ok(());
     }
@@ -237,20 +268,8 @@ fn check_replication_factor(brokers: &[BrokerId], factor: usize) -> Result<(), R
     Err(Refused::new(ErrorCode::InvalidReplicationFactor, message))
 }
 
-/// Partition after partition on the next brokers, from a drawn one on.
-fn stripe(brokers: &[BrokerId], count: usize, factor: usize, rng: &mut Rng) -> Vec<Vec<BrokerId>> {
-    let start = rng.below(brokers.len() as u64) as usize;
-    (0..count)
-        .map(|partition| {
-            (0..factor)
-                .map(|i| brokers[(start + partition + i) % brokers.len()])
-                .collect()
-        })
-        .collect()
-}
-
 /// The client's choice of replicas.
-fn assigned(brokers: &[BrokerId], new: &NewTopic) -> Result<Vec<Vec<BrokerId>>, Refused> {
+fn assigned(brokers: &[UsableBroker], new: &NewTopic) -> Result<Vec<Vec<BrokerId>>, Refused> {
     let refuse = |code, message: &str| Err(Refused::new(code, message));
     if new.replication_factor != -1 {
         let message =
@@ -288,7 +307,11 @@ fn assigned(brokers: &[BrokerId], new: &NewTopic) -> Result<Vec<Vec<BrokerId>>, 
     Ok(assignments.into_iter().map(|(_, replicas)| replicas).collect())
 }
 
-fn check_replicas(brokers: &[BrokerId], replicas: &[BrokerId], factor: Option<usize>) -> Result<(), Refused> {
+fn check_replicas(
+    brokers: &[UsableBroker],
+    replicas: &[BrokerId],
+    factor: Option<usize>,
+) -> Result<(), Refused> {
     let refuse = |message: String| Err(Refused::new(ErrorCode::InvalidReplicaAssignment, message));
     if replicas.is_empty() {
         return refuse("The manual partition assignment includes an empty replica list.".to_owned());
@@ -299,7 +322,10 @@ fn check_replicas(brokers: &[BrokerId], replicas: &[BrokerId], factor: Option<us
             "The manual partition assignment includes the broker {twice} more than once."
         ));
     }
-    if let Some(unknown) = seen.iter().find(|broker| !brokers.contains(broker)) {
+    if let Some(unknown) = seen
+        .iter()
+        .find(|id| brokers.iter().all(|broker| broker.id != **id))
+    {
         return refuse(format!(
             "The manual partition assignment includes broker {unknown}, but no such broker is registered."
         ));
@@ -346,6 +372,7 @@ pub fn raise_leader_epochs(topic: &TopicImage, epochs: &[(PartitionIndex, Leader
             isr: partition.isr.clone(),
             leader: partition.leader,
             leader_epoch,
+            leader_recovery_state: 0,
             version: 1,
         };
         let path = nodes::partition_state(&topic.name, index);
@@ -353,14 +380,22 @@ pub fn raise_leader_epochs(topic: &TopicImage, epochs: &[(PartitionIndex, Leader
     })
 }
 
-/// Nodes of partitions from `first` on, each led by its preferred replica, all replicas in sync.
-fn add_partitions(multi: Multi, name: &str, first: PartitionIndex, replicas: &[Vec<BrokerId>]) -> Multi {
+/// Nodes of partitions from `first` on, each led by its preferred replica, all replicas in sync: they
+/// live, or they could not be chosen.
+fn add_partitions(
+    multi: Multi,
+    name: &str,
+    first: PartitionIndex,
+    replicas: &[Vec<BrokerId>],
+    controller_epoch: i32,
+) -> Multi {
     (first..).zip(replicas).fold(multi, |multi, (index, replicas)| {
         let state = PartitionState {
-            controller_epoch: 0,
+            controller_epoch,
             isr: replicas.clone(),
             leader: replicas.first().copied().unwrap_or(-1),
             leader_epoch: 0,
+            leader_recovery_state: 0,
             version: 1,
         };
         multi

@@ -7,7 +7,7 @@ use crate::config::{BrokerConfig, Settings};
 use crate::coordination::Multi;
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
-use crate::metadata::{Metadata, MetadataImage, configs, validate_topic_name};
+use crate::metadata::{Decide, MetadataImage, configs, validate_topic_name};
 use crate::protocol::StrBytes;
 use crate::protocol::messages::describe_configs_response::{
     DescribeConfigsResourceResult, DescribeConfigsResult, DescribeConfigsSynonym,
@@ -109,7 +109,7 @@ fn described(entry: ConfigEntry, synonyms: bool, docs: bool) -> DescribeConfigsR
 
 /// Changes some keys of each resource, all of a resource's or none.
 pub fn incremental_alter_configs(
-    metadata: &mut Metadata,
+    metadata: &mut impl Decide,
     cx: &mut Cx,
     config: &BrokerConfig,
     request: &IncrementalAlterConfigsRequest,
@@ -160,7 +160,7 @@ pub fn incremental_alter_configs(
 
 /// Replaces all settings of each resource: the older request, which forgets what it does not name.
 pub fn alter_configs(
-    metadata: &mut Metadata,
+    metadata: &mut impl Decide,
     cx: &mut Cx,
     config: &BrokerConfig,
     request: &AlterConfigsRequest,
@@ -200,8 +200,8 @@ pub fn alter_configs(
 }
 
 /// The changes of one request, synced once.
-struct Work<'a, 'cx> {
-    metadata: &'a mut Metadata,
+struct Work<'a, 'cx, D: Decide> {
+    metadata: &'a mut D,
     cx: &'a mut Cx<'cx>,
     config: &'a BrokerConfig,
     validate_only: bool,
@@ -209,13 +209,8 @@ struct Work<'a, 'cx> {
     topics: Vec<std::sync::Arc<str>>,
 }
 
-impl<'a, 'cx> Work<'a, 'cx> {
-    fn new(
-        metadata: &'a mut Metadata,
-        cx: &'a mut Cx<'cx>,
-        config: &'a BrokerConfig,
-        validate_only: bool,
-    ) -> Self {
+impl<'a, 'cx, D: Decide> Work<'a, 'cx, D> {
+    fn new(metadata: &'a mut D, cx: &'a mut Cx<'cx>, config: &'a BrokerConfig, validate_only: bool) -> Self {
         Self {
             metadata,
             cx,
@@ -238,9 +233,7 @@ impl<'a, 'cx> Work<'a, 'cx> {
             return Ok(());
         }
         let multi = (target.write)(after);
-        self.metadata
-            .append(self.cx, &multi)
-            .map_err(|error| Refused::new(ErrorCode::UnknownServerError, error.to_string()))?;
+        self.metadata.decide(self.cx, &multi)?;
         self.is_changed = true;
         self.topics
             .extend((target.owner == Owner::Topic).then(|| name.into()));
@@ -248,7 +241,7 @@ impl<'a, 'cx> Work<'a, 'cx> {
     }
 
     fn finish<R>(self, response: R) -> Outcome<R> {
-        let ticket = self.is_changed.then(|| self.metadata.sync(self.cx));
+        let ticket = self.is_changed.then(|| self.metadata.seal(self.cx));
         Outcome {
             response,
             ticket,

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::{Node, Outcome, duplicates, invalid, text};
 use crate::config::{BrokerConfig, describe};
-use crate::coordination::{Multi, MultiError};
+use crate::coordination::Multi;
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
+use crate::metadata::placement::UsableBroker;
 use crate::metadata::topics::{self, Creation, NewTopic};
-use crate::metadata::{Metadata, TopicImage};
+use crate::metadata::{Decide, TopicImage};
 use crate::protocol::StrBytes;
 use crate::protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use crate::protocol::messages::create_partitions_response::CreatePartitionsTopicResult;
@@ -21,33 +22,30 @@ use crate::protocol::messages::{
 };
 use crate::types::{BrokerId, Uuid};
 
-fn ids(nodes: &[Node]) -> Vec<BrokerId> {
-    nodes.iter().map(|node| node.id).collect()
-}
-
-/// The tree is no longer as the decision saw it. With one broker that means a fault of ours.
-fn conflict(error: &MultiError) -> Refused {
-    Refused::new(ErrorCode::UnknownServerError, error.to_string())
+fn usable(nodes: &[Node]) -> Vec<UsableBroker> {
+    let usable = |node: &Node| UsableBroker {
+        id: node.id,
+        rack: node.rack.clone(),
+    };
+    nodes.iter().map(usable).collect()
 }
 
 /// Gathers the changes of one request and syncs them once.
-struct Changes<'a, 'cx> {
-    metadata: &'a mut Metadata,
+struct Changes<'a, 'cx, D: Decide> {
+    metadata: &'a mut D,
     cx: &'a mut Cx<'cx>,
     topics: Vec<Arc<str>>,
 }
 
-impl Changes<'_, '_> {
+impl<D: Decide> Changes<'_, '_, D> {
     fn make(&mut self, topic: &Arc<str>, multi: &Multi) -> Result<(), Refused> {
-        self.metadata
-            .append(self.cx, multi)
-            .map_err(|error| conflict(&error))?;
+        self.metadata.decide(self.cx, multi)?;
         self.topics.push(topic.clone());
         Ok(())
     }
 
     fn finish<R>(self, response: R) -> Outcome<R> {
-        let ticket = (!self.topics.is_empty()).then(|| self.metadata.sync(self.cx));
+        let ticket = (!self.topics.is_empty()).then(|| self.metadata.seal(self.cx));
         Outcome {
             response,
             ticket,
@@ -58,7 +56,7 @@ impl Changes<'_, '_> {
 
 /// Creates each topic that may be created; with `validate_only` nothing changes.
 pub fn create_topics(
-    metadata: &mut Metadata,
+    metadata: &mut impl Decide,
     cx: &mut Cx,
     config: &BrokerConfig,
     nodes: &[Node],
@@ -79,7 +77,7 @@ pub fn create_topics(
         let created = topics::create(
             changes.metadata.image(),
             config,
-            &ids(nodes),
+            &usable(nodes),
             &new,
             changes.cx.rng,
         );
@@ -102,7 +100,7 @@ pub fn create_topics(
 /// Creates topics that a Metadata request named, with the broker's defaults. What cannot be created
 /// is left out; the answer to the request says that it is not there.
 pub fn create_topics_on_demand(
-    metadata: &mut Metadata,
+    metadata: &mut impl Decide,
     cx: &mut Cx,
     config: &BrokerConfig,
     nodes: &[Node],
@@ -123,7 +121,7 @@ pub fn create_topics_on_demand(
         let created = topics::create(
             changes.metadata.image(),
             config,
-            &ids(nodes),
+            &usable(nodes),
             &new,
             changes.cx.rng,
         );
@@ -190,7 +188,7 @@ fn creation_done(config: &BrokerConfig, creation: &Creation) -> CreatableTopicRe
 /// Marks each topic for deletion. The broker deletes the logs of the [`Outcome`]'s topics, then
 /// [removes](topics::remove) their nodes, and answers when that is on disk: then their names are free.
 pub fn delete_topics(
-    metadata: &mut Metadata,
+    metadata: &mut impl Decide,
     cx: &mut Cx,
     config: &BrokerConfig,
     request: &DeleteTopicsRequest,
@@ -244,7 +242,11 @@ pub(super) fn asked_deletions(request: &DeleteTopicsRequest, version: i16) -> Ve
     }
 }
 
-fn find_to_delete(changes: &Changes, name: Option<&str>, id: Uuid) -> Result<Arc<TopicImage>, Refused> {
+fn find_to_delete(
+    changes: &Changes<impl Decide>,
+    name: Option<&str>,
+    id: Uuid,
+) -> Result<Arc<TopicImage>, Refused> {
     let image = changes.metadata.image();
     let (topic, code) = match (name, id.is_zero()) {
         (Some(name), true) => (image.topic(name), ErrorCode::UnknownTopicOrPartition),
@@ -277,7 +279,7 @@ pub(super) fn deletion(name: Option<StrBytes>, id: Uuid, refused: Option<&Refuse
 
 /// Adds partitions to each topic; with `validate_only` nothing changes.
 pub fn create_partitions(
-    metadata: &mut Metadata,
+    metadata: &mut impl Decide,
     cx: &mut Cx,
     nodes: &[Node],
     request: &CreatePartitionsRequest,
@@ -302,7 +304,7 @@ pub fn create_partitions(
 }
 
 fn grow(
-    changes: &mut Changes,
+    changes: &mut Changes<impl Decide>,
     nodes: &[Node],
     asked: &CreatePartitionsTopic,
     validate_only: bool,
@@ -314,7 +316,9 @@ fn grow(
         .as_ref()
         .map(|all| all.iter().map(|a| a.broker_ids.clone()).collect());
     let rng = &mut *changes.cx.rng;
-    let multi = topics::create_partitions(&ids(nodes), &topic, asked.count, assignments.as_deref(), rng)?;
+    let epoch = changes.metadata.image().controller_epoch();
+    let (count, assignments) = (asked.count, assignments.as_deref());
+    let multi = topics::create_partitions(&usable(nodes), &topic, epoch, count, assignments, rng)?;
     if validate_only {
         Ok(())
     } else {

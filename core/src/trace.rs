@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
 
+mod replication;
 mod world;
 
+pub use replication::{FetchPause, FollowerLag, HighWatermarkHold, TruncateReason};
 pub use world::WorldFact;
 
 /// Who emitted an event: a broker's id, or a number the simulator gives to clients.
@@ -134,6 +136,47 @@ pub enum Fact {
         from: Offset,
         to: Offset,
     },
+    /// The leader's log has grown, and the high watermark stays all the same.
+    HighWatermarkHeld {
+        partition: TopicPartition,
+        at: Offset,
+        why: HighWatermarkHold,
+    },
+    /// A leader saw that a follower's log is not a prefix of its own.
+    LogsDiverge {
+        partition: TopicPartition,
+        follower: BrokerId,
+        fetch_offset: Offset,
+        last_fetched_epoch: LeaderEpoch,
+        epoch: LeaderEpoch,
+        end_offset: Offset,
+    },
+    IsrProposalRefused {
+        partition: TopicPartition,
+        code: ErrorCode,
+        /// It is asked again.
+        again: bool,
+    },
+    /// A follower decides to cut its log.
+    FollowerTruncates {
+        partition: TopicPartition,
+        leader: BrokerId,
+        to: Offset,
+        why: TruncateReason,
+    },
+    /// A follower leaves a partition out of its fetches until then.
+    FetchPaused {
+        partition: TopicPartition,
+        leader: BrokerId,
+        until_ms: Millis,
+        why: FetchPause,
+    },
+    /// A follower gives a partition up until the controller speaks of it again.
+    FetchStopped {
+        partition: TopicPartition,
+        leader: BrokerId,
+        why: FetchPause,
+    },
     LogTruncated {
         partition: TopicPartition,
         from: Offset,
@@ -170,6 +213,8 @@ pub enum Fact {
     LeadershipTaken {
         partition: TopicPartition,
         epoch: LeaderEpoch,
+        /// The epoch begins here.
+        start_offset: Offset,
         isr: Vec<BrokerId>,
         replicas: Vec<BrokerId>,
     },
@@ -189,6 +234,8 @@ pub enum Fact {
         partition: TopicPartition,
         isr: Vec<BrokerId>,
         partition_epoch: i32,
+        /// The followers that shall enter or leave, and how far they are.
+        because: Vec<FollowerLag>,
     },
     /// The leader knows this ISR to be in force.
     IsrChanged {
@@ -284,6 +331,51 @@ impl fmt::Display for Fact {
             HighWatermarkMoved { partition, from, to } => {
                 write!(f, "{partition}: high watermark {from} -> {to}")
             }
+            HighWatermarkHeld { partition, at, why } => {
+                write!(f, "{partition}: high watermark stays at {at}: {why}")
+            }
+            LogsDiverge {
+                partition,
+                follower,
+                fetch_offset,
+                last_fetched_epoch,
+                epoch,
+                end_offset,
+            } => write!(
+                f,
+                "{partition}: broker {follower} ends at {fetch_offset} in epoch {last_fetched_epoch}; here epoch {epoch} ends at {end_offset}"
+            ),
+            IsrProposalRefused {
+                partition,
+                code,
+                again,
+            } => {
+                let then = if *again { "asks again" } else { "leaves it" };
+                write!(f, "{partition}: proposed ISR refused with {code}; {then}")
+            }
+            FollowerTruncates {
+                partition,
+                leader,
+                to,
+                why,
+            } => write!(
+                f,
+                "{partition}: cuts its log to {to} to follow broker {leader}: {why}"
+            ),
+            FetchPaused {
+                partition,
+                leader,
+                until_ms,
+                why,
+            } => write!(
+                f,
+                "{partition}: fetches nothing from broker {leader} until {until_ms} ms: {why}"
+            ),
+            FetchStopped {
+                partition,
+                leader,
+                why,
+            } => write!(f, "{partition}: follows broker {leader} no more: {why}"),
             LogTruncated { partition, from, to } => {
                 write!(f, "{partition}: log end cut back from {from} to {to}")
             }
@@ -317,11 +409,12 @@ impl fmt::Display for Fact {
             LeadershipTaken {
                 partition,
                 epoch,
+                start_offset,
                 isr,
                 replicas,
             } => write!(
                 f,
-                "{partition}: leads in epoch {epoch}, ISR {isr:?} of replicas {replicas:?}"
+                "{partition}: leads in epoch {epoch} from offset {start_offset}, ISR {isr:?} of replicas {replicas:?}"
             ),
             LeaderFollowed {
                 partition,
@@ -337,10 +430,14 @@ impl fmt::Display for Fact {
                 partition,
                 isr,
                 partition_epoch,
-            } => write!(
-                f,
-                "{partition}: asks for ISR {isr:?} in place of version {partition_epoch}"
-            ),
+                because,
+            } => {
+                write!(
+                    f,
+                    "{partition}: asks for ISR {isr:?} in place of version {partition_epoch}"
+                )?;
+                because.iter().try_for_each(|lag| write!(f, "; {lag}"))
+            }
             IsrChanged {
                 partition,
                 isr,

@@ -11,6 +11,11 @@ pub type Offset = i64;
 pub type LeaderEpoch = i32;
 /// `broker.id` (ZooKeeper way) or `node.id`; -1 stands for "none".
 pub type BrokerId = i32;
+/// Which life of a broker: in the ZooKeeper way the czxid of its `/brokers/ids` node; -1 stands for "not
+/// known".
+pub type BrokerEpoch = i64;
+/// How often a partition's leader, ISR or replicas have changed: the version of its state node.
+pub type PartitionEpoch = i32;
 /// Number of a partition within its topic, from 0.
 pub type PartitionIndex = i32;
 /// Index of a log directory in `log.dirs`.
@@ -26,6 +31,10 @@ pub type Sequence = i32;
 
 /// "No leader epoch", as on the wire.
 pub const NO_EPOCH: LeaderEpoch = -1;
+/// "No broker", as on the wire.
+pub const NO_BROKER: BrokerId = -1;
+/// "Life of a broker not known", as on the wire.
+pub const NO_BROKER_EPOCH: BrokerEpoch = -1;
 /// "No producer", as in a batch header.
 pub const NO_PRODUCER_ID: ProducerId = -1;
 /// "No timestamp", as in a batch header.

@@ -289,7 +289,7 @@ impl State {
         if let Some(partition) = self.topics.partition_mut(id) {
             let last = expected.epoch.max(log.latest_epoch().unwrap_or(0));
             let epoch = last + LeaderEpoch::from(!expected.clean || begun_anew);
-            *partition = Partition::new(log, epoch);
+            *partition = Partition::alone(cx, &self.replication, log, epoch);
             if epoch != expected.epoch {
                 self.raise(&name.topic, name.partition, epoch);
             }
@@ -398,8 +398,11 @@ impl State {
         let name = TopicPartition::new(found.name.clone(), index);
         let (id, config) = (found.id, found.log_config.clone());
         let partition = match self.directories.emptiest() {
-            Some(dir) => Partition::new(Log::create(cx, name, dir, id, config), epoch),
-            None => Partition::offline(name, id, COORDINATION_DIR, epoch),
+            Some(dir) => {
+                let log = Log::create(cx, name, dir, id, config);
+                Partition::alone(cx, &self.replication, log, epoch)
+            }
+            None => Partition::offline(name, id, COORDINATION_DIR),
         };
         self.add_partition(topic, partition);
     }

@@ -81,7 +81,7 @@ use crate::error::DiskError;
 use crate::io::{Input, Output};
 use crate::metadata::Metadata;
 use crate::record::Workspace;
-use crate::replica::Purgatory;
+use crate::replica::{Purgatory, Replication};
 use crate::trace::Trace;
 use crate::types::{Millis, Rng};
 
@@ -193,6 +193,8 @@ struct State {
     /// `None` until the coordination files are read.
     metadata: Option<Metadata>,
     topics: Topics,
+    /// What this broker knows of the others, for its partitions.
+    replication: Replication,
     admission_changed: bool,
     purgatory: Purgatory<Parked>,
     sessions: FetchSessions,
@@ -207,6 +209,7 @@ impl State {
     fn new(boot: Boot) -> Self {
         let slots = boot.config.max_incremental_fetch_session_cache_slots.max(0) as usize;
         let dirs = boot.dirs.into_iter().map(|dir| (dir.path, dir.state.err()));
+        let replication = Replication::alone(boot.config.node_id, boot.config.replica_lag_time_max_ms);
         Self {
             config: boot.config,
             advertised: boot.advertised,
@@ -215,6 +218,7 @@ impl State {
             directories: Directories::new(dirs),
             metadata: None,
             topics: Topics::default(),
+            replication,
             admission_changed: false,
             purgatory: Purgatory::default(),
             sessions: FetchSessions::new(slots, SESSION_EVICTION_MS),

@@ -139,13 +139,15 @@ impl State {
         let id = self.topics.find(topic, Uuid::ZERO, asked.partition_index)?;
         let partition = self.topics.partition(id);
         let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition))?;
-        partition.log()?;
         check_known_epoch(partition, asked.current_leader_epoch)?;
         let limit = match (request.replica_id < FIRST_REPLICA, request.isolation_level) {
             (false, _) => partition.log()?.log_end(),
             (true, 1) => partition.last_stable_offset(),
             (true, _) => partition.high_watermark(),
         };
+        if asked.timestamp == LATEST && request.replica_id < FIRST_REPLICA {
+            partition.check_offset_available()?;
+        }
         Ok((id, offset_of(partition, asked.timestamp, limit)?))
     }
 
@@ -212,7 +214,6 @@ impl State {
             let id = self.topics.find(topic, Uuid::ZERO, asked.partition)?;
             let partition = self.topics.partition(id);
             let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition))?;
-            partition.log()?;
             check_known_epoch(partition, asked.current_leader_epoch)?;
             partition.end_offset_for(asked.leader_epoch)
         };
@@ -246,10 +247,11 @@ fn named_twice(request: &ListOffsetsRequest) -> BTreeMap<(&str, i32), &ListOffse
 
 /// Here, unlike in a fetch, only -1 stands for "not known": other negative epochs are old ones.
 fn check_known_epoch(partition: &Partition, known: LeaderEpoch) -> Result<(), Refused> {
+    partition.log()?;
     if known < -1 {
         return Err(ErrorCode::FencedLeaderEpoch.into());
     }
-    partition.check_epoch(known)
+    partition.check_leader(known)
 }
 
 /// The version of ListOffsets that has this special timestamp (`KafkaApis.isListOffsetsTimestampUnsupported`).

@@ -7,8 +7,8 @@ use super::offsets::OffsetsWait;
 use super::produce::ProduceWait;
 use crate::cx::Cx;
 use crate::io::ConnId;
-use crate::replica::ParkedId;
-use crate::replica::partition::{Moved, PartitionId, Waiting, Watcher};
+use crate::replica::partition::PartitionId;
+use crate::replica::{Moved, ParkedId, Waiting, Watcher};
 
 /// A request whose answer is not ready.
 #[derive(Clone, Debug)]
@@ -24,6 +24,9 @@ impl State {
     pub(super) fn partition_moved(&mut self, cx: &mut Cx, id: PartitionId, moved: Moved) {
         for waiting in moved.acknowledged {
             self.acknowledge(waiting);
+        }
+        for (waiting, code) in moved.refused {
+            self.produce_part_done(waiting, Some(&code.into()));
         }
         if moved.news {
             self.tell_watchers(cx, id, moved.visible_bytes);

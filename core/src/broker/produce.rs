@@ -28,9 +28,10 @@ use crate::protocol::produce::{
 };
 use crate::record::BatchRefused;
 use crate::replica::ParkedId;
-use crate::replica::partition::{PartitionId, Waiting};
+use crate::replica::Waiting;
+use crate::replica::partition::PartitionId;
 use crate::trace::Fact;
-use crate::types::{Millis, Offset, TopicPartition};
+use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition};
 
 /// The admin client may write into internal topics (`AdminUtils.ADMIN_CLIENT_ID`).
 const ADMIN_CLIENT_ID: &str = "__admin_client";
@@ -69,6 +70,8 @@ struct Part {
     id: PartitionId,
     /// The part is done when everything below is acknowledged.
     until: Offset,
+    /// The leader epoch in which it was appended.
+    epoch: LeaderEpoch,
     done: bool,
 }
 
@@ -148,12 +151,13 @@ impl State {
             return;
         };
         let answer = match outcome {
-            Ok((id, until, answer)) => {
+            Ok((id, until, epoch, answer)) => {
                 wait.parts.push(Part {
                     topic: topic_at,
                     partition: topic.partitions.len() as u32,
                     id,
                     until,
+                    epoch,
                     done: false,
                 });
                 answer
@@ -169,13 +173,14 @@ impl State {
         topic.partitions.push(answer);
     }
 
-    /// Appends one batch; gives the offset to wait for and the answer for the case that all goes well.
+    /// Appends one batch; gives the offset to wait for, the epoch, and the answer for the case that all goes
+    /// well.
     fn append_produced(
         &mut self,
         cx: &mut Cx,
         under_way: &ProduceUnderWay,
         partition: AdmittedPartition,
-    ) -> Result<(PartitionId, Offset, ProducePartitionResponse), BatchRefused> {
+    ) -> Result<(PartitionId, Offset, LeaderEpoch, ProducePartitionResponse), BatchRefused> {
         if under_way.lacks_transactional_id {
             return Err(plain(ErrorCode::TransactionalIdAuthorizationFailed.into()));
         }
@@ -195,6 +200,9 @@ impl State {
             return Err(plain(ErrorCode::InvalidRequiredAcks.into()));
         }
         let rules = topic.rules.clone();
+        if let Some(found) = self.topics.partition(id) {
+            found.check_append(under_way.wait.all_replicas).map_err(plain)?;
+        }
         let validated = partition
             .settle(&rules, under_way.caller.version, cx.now, &mut self.workspace)
             .inspect_err(|refused| {
@@ -212,7 +220,7 @@ impl State {
         let appended = found.append(cx, &validated);
         let (appended, ticket) = appended.map_err(|refused| plain(refused).by_log())?;
         let log_start = found.log().map_or(-1, |log| log.log_start());
-        let dir = found.dir();
+        let (dir, epoch) = (found.dir(), found.leader_epoch());
         if !appended.duplicate {
             self.directories
                 .after(dir, Lane::Strict, ticket, Then::Partition(id));
@@ -230,7 +238,7 @@ impl State {
             log_start_offset: log_start,
             ..ProducePartitionResponse::default()
         };
-        Ok((id, appended.last_offset + 1, answer))
+        Ok((id, appended.last_offset + 1, epoch, answer))
     }
 
     fn log_start_of(&self, topic: &ProduceTopicResponse, index: i32) -> Offset {
@@ -259,9 +267,10 @@ impl State {
             // Between the steps of a long request a topic may be deleted, or a directory lost.
             let lost = match self.topics.partition_mut(part.id) {
                 None => Some(deleted()),
-                Some(partition) => match partition.log().err() {
-                    None if partition.wait(part.until, wait.all_replicas, waiting) => continue,
-                    lost => lost,
+                Some(partition) => match partition.wait(part.until, part.epoch, wait.all_replicas, waiting) {
+                    Ok(true) => continue,
+                    Ok(false) => None,
+                    Err(lost) => Some(lost),
                 },
             };
             wait.settle(at, lost.as_ref());

@@ -56,7 +56,7 @@ impl State {
         };
         let recovery_point = |partition: &Partition| partition.log().ok().map(Log::recovery_point);
         let before = recovery_point(partition);
-        let moved = partition.disk_done(cx, upto);
+        let moved = partition.disk_done(cx, &self.replication, upto);
         let dir = partition.dir();
         // The high watermark alone makes no checkpoint stale: with one replica the log end says it.
         let stale = recovery_point(partition) != before;

@@ -94,6 +94,7 @@ impl TopicConfig {
             file_delete_delay_ms: self.file_delete_delay_ms,
             flush_messages: unsigned(self.flush_messages),
             flush_ms: (self.flush_ms != Millis::MAX).then_some(self.flush_ms),
+            min_insync_replicas: unsigned(self.min_insync_replicas.into()) as u32,
             delete: self.delete,
             compact: self.compact,
         }

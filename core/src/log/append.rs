@@ -17,7 +17,7 @@ use smallvec::smallvec;
 use super::producer_state::{AppendOrigin, TransactionVersion, Verdict, marker_of};
 use super::{Log, Written};
 use crate::cx::Cx;
-use crate::disk::DiskOp;
+use crate::disk::{DiskOp, Lane};
 use crate::error::{ErrorCode, Refused};
 use crate::record::{Batch, BatchHeader, Validated};
 use crate::trace::Fact;
@@ -225,6 +225,18 @@ impl Log {
             self.emit_time_entry(cx, time);
         }
         self.write_indexes_if_many(cx);
+    }
+
+    /// This replica leads from now on: its epoch begins at the offset that it gives next, which it answers.
+    /// Known before the first batch, so that a follower that asks where an earlier epoch ended learns of
+    /// this one (`UnifiedLog.maybeAssignEpochStartOffset`, KIP-279).
+    pub fn begin_epoch(&mut self, cx: &mut Cx<'_>, epoch: LeaderEpoch) -> Offset {
+        let start = self.assigned_end;
+        if self.epochs.assign(epoch, start) {
+            // Aside: what a loss of power takes here is no batch's epoch yet.
+            self.write_epochs_in(cx, Lane::Aside);
+        }
+        start
     }
 
     /// Remembers where an epoch began, in `leader-epoch-checkpoint` too.

@@ -28,6 +28,8 @@ pub struct LogConfig {
     pub flush_messages: u64,
     /// `flush.ms`: so long at most a record waits for a sync; `None` leaves it to the system.
     pub flush_ms: Option<Millis>,
+    /// `min.insync.replicas`: below so many, acks=all is refused and the high watermark stays.
+    pub min_insync_replicas: u32,
     /// `cleanup.policy` has `delete`.
     pub delete: bool,
     /// `cleanup.policy` has `compact`.
@@ -48,6 +50,7 @@ impl Default for LogConfig {
             file_delete_delay_ms: 60_000,
             flush_messages: i64::MAX as u64,
             flush_ms: None,
+            min_insync_replicas: 1,
             delete: true,
             compact: false,
         }

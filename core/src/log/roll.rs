@@ -222,9 +222,13 @@ impl Log {
     }
 
     pub(super) fn write_epochs(&self, cx: &mut Cx<'_>) {
+        self.write_epochs_in(cx, Lane::Strict);
+    }
+
+    pub(super) fn write_epochs_in(&self, cx: &mut Cx<'_>, lane: Lane) {
         let path = format!("{}/{LEADER_EPOCH_FILE}", self.path).into();
         let bytes = write_epochs(self.epochs.entries());
-        cx.disk.push(self.dir, DiskOp::Replace { path, bytes });
+        cx.disk.push_in(self.dir, lane, DiskOp::Replace { path, bytes });
     }
 }
 

@@ -29,7 +29,7 @@ use crate::types::{Millis, Offset};
 /// What a truncation has to wait for.
 #[derive(Clone, Debug)]
 pub enum Truncation {
-    /// The log ends at or before the offset.
+    /// The log ends at or before the offset; epochs that began at its end are forgotten.
     Nothing,
     /// It is cut: the operations are queued.
     Done,
@@ -132,6 +132,10 @@ impl Log {
     /// `producer_expiration_ms` (`producer.id.expiration.ms`) are forgotten on the way.
     pub fn truncate_to(&mut self, cx: &mut Cx<'_>, to: Offset, producer_expiration_ms: Millis) -> Truncation {
         if to >= self.assigned_end {
+            // An epoch that this replica led without a batch: the new leader does not know it.
+            if self.epochs.truncate_from_end(self.assigned_end) {
+                self.write_epochs(cx);
+            }
             return Truncation::Nothing;
         }
         if to <= self.first_base() {

@@ -1,4 +1,4 @@
-//! One partition as its leader sees it (Kafka's `Partition`).
+//! One partition as a replica of it sees it (Kafka's `Partition`).
 //!
 //! Two offsets matter beside the log's own. The *log end offset* (LEO) is what this replica has
 //! written; the *high watermark* (HW) is what every in-sync replica has. Consumers see records below
@@ -6,104 +6,89 @@
 //!
 //! Invariants
 //! - log start <= HW <= LEO, and HW never falls while this broker leads
+//! - only a leader appends what producers send
 //! - an operation that waits here is named by id, and is told once: when its offset is reached, or
-//!   when the partition goes away
-
-use std::collections::{BTreeSet, VecDeque};
+//!   when the leadership or the partition goes away
 
 use smallvec::SmallVec;
 
-use super::purgatory::ParkedId;
+use super::replication::Replication;
+use super::role::{PartitionState, Role};
+use super::unseen::Unseen;
+use super::waiting::{Acks, Moved, Waiting, Watcher};
 use crate::cx::Cx;
 use crate::disk::{DirId, Ticket};
 use crate::error::{ErrorCode, Refused};
 use crate::log::producer_state::AppendOrigin;
 use crate::log::{Appended, Log};
 use crate::record::Validated;
-use crate::trace::Fact;
-use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition, Uuid};
+use crate::types::{LeaderEpoch, Millis, NO_EPOCH, Offset, PartitionEpoch, TopicPartition, Uuid};
 
 /// Number of a partition object within its broker; never given twice, so that a stale one finds nothing.
 pub type PartitionId = u32;
 
-/// A part of a parked operation: which, and which of its partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Waiting {
-    pub parked: ParkedId,
-    pub part: u32,
-}
-
-/// Who wants to know of new records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watcher {
-    /// A parked fetch outside any session.
-    Fetch(ParkedId),
-    /// An entry of a fetch session, for as long as the entry lives.
-    Session { session: i32, slot: usize },
-}
-
-/// What has moved, for the broker to act on.
-#[derive(Clone, Debug, Default)]
-pub struct Moved {
-    /// Parts whose acknowledgement is due.
-    pub acknowledged: Vec<Waiting>,
-    /// Bytes of records that consumers can see now and could not before.
-    pub visible_bytes: u64,
-    /// Something that a fetch answer says has changed: HW, log start.
-    pub news: bool,
-}
-
 #[derive(Clone, Debug)]
 pub struct Partition {
-    name: TopicPartition,
+    pub(super) name: TopicPartition,
     topic_id: Uuid,
-    dir: DirId,
-    leader_epoch: LeaderEpoch,
+    pub(super) dir: DirId,
+    pub(super) leader_epoch: LeaderEpoch,
+    pub(super) partition_epoch: PartitionEpoch,
+    pub(super) role: Role,
     /// `None`: its log directory is offline.
-    log: Option<Log>,
-    high_watermark: Offset,
-    /// Appended and not yet below HW: end offset of each batch, and its size.
-    unseen: VecDeque<(Offset, u32)>,
-    /// Wait until HW reaches the offset (acks=all).
-    until_high_watermark: BTreeSet<(Offset, Waiting)>,
-    /// Wait until LEO reaches the offset (acks=1).
-    until_written: BTreeSet<(Offset, Waiting)>,
+    pub(super) log: Option<Log>,
+    pub(super) high_watermark: Offset,
+    pub(super) unseen: Unseen,
+    pub(super) acks: Acks,
     watchers: SmallVec<[Watcher; 2]>,
     /// When the broker shall call the log's `tick`, as it has noted.
     pub timer: Option<Millis>,
 }
 
 impl Partition {
-    /// A partition led by this broker, which is its only replica: all that is written is below HW.
-    pub fn new(mut log: Log, leader_epoch: LeaderEpoch) -> Self {
-        log.on_high_watermark(log.log_end());
+    /// A partition whose log was opened or begun. `high_watermark` is the checkpoint's; the log bounds it.
+    /// It neither leads nor follows until the controller says.
+    pub fn new(mut log: Log, high_watermark: Offset) -> Self {
+        let high_watermark = high_watermark.max(log.log_start()).min(log.log_end());
+        log.on_high_watermark(high_watermark);
+        let (name, topic_id, dir) = (log.partition().clone(), log.topic_id(), log.dir());
         Self {
-            name: log.partition().clone(),
-            topic_id: log.topic_id(),
-            dir: log.dir(),
-            leader_epoch,
-            high_watermark: log.log_end(),
             log: Some(log),
-            unseen: VecDeque::new(),
-            until_high_watermark: BTreeSet::new(),
-            until_written: BTreeSet::new(),
-            watchers: SmallVec::new(),
-            timer: None,
+            high_watermark,
+            ..Self::offline(name, topic_id, dir)
         }
     }
 
+    /// A partition led by this broker, which is its only replica: all that is written is below HW.
+    pub fn alone(cx: &mut Cx, shared: &Replication, log: Log, leader_epoch: LeaderEpoch) -> Self {
+        let log_end = log.log_end();
+        let mut partition = Self::new(log, log_end);
+        let state = PartitionState {
+            leader: shared.me,
+            leader_epoch,
+            partition_epoch: 0,
+            isr: vec![shared.me],
+            replicas: vec![shared.me],
+            ..PartitionState::default()
+        };
+        // Nothing was known before that could refuse it.
+        let _ = partition.make_leader(cx, shared, &state);
+        partition
+    }
+
     /// A partition whose log directory is offline.
-    pub fn offline(name: TopicPartition, topic_id: Uuid, dir: DirId, leader_epoch: LeaderEpoch) -> Self {
+    pub fn offline(name: TopicPartition, topic_id: Uuid, dir: DirId) -> Self {
         Self {
             name,
             topic_id,
             dir,
-            leader_epoch,
+            leader_epoch: NO_EPOCH,
+            partition_epoch: 0,
+            role: Role::Unassigned,
             log: None,
             high_watermark: 0,
-            unseen: VecDeque::new(),
-            until_high_watermark: BTreeSet::new(),
-            until_written: BTreeSet::new(),
+            unseen: Unseen::default(),
+            acks: Acks::default(),
             watchers: SmallVec::new(),
             timer: None,
         }
@@ -125,6 +110,10 @@ impl Partition {
         self.leader_epoch
     }
 
+    pub fn partition_epoch(&self) -> PartitionEpoch {
+        self.partition_epoch
+    }
+
     pub fn high_watermark(&self) -> Offset {
         self.high_watermark
     }
@@ -140,9 +129,6 @@ impl Partition {
     /// The largest epoch at or below the one asked for, and where it ends; (-1, -1) when none is known.
     pub fn end_offset_for(&self, epoch: LeaderEpoch) -> Result<(LeaderEpoch, Offset), Refused> {
         let log = self.log()?;
-        if epoch == self.leader_epoch {
-            return Ok((epoch, log.log_end()));
-        }
         Ok(log.epochs().end_offset_for(epoch, log.log_end()))
     }
 
@@ -159,93 +145,110 @@ impl Partition {
         self.log.as_mut().ok_or_else(|| storage_error(&self.name))
     }
 
-    /// Checks the leader epoch that a client knows (KIP-320); -1 is not checked.
-    pub fn check_epoch(&self, known: LeaderEpoch) -> Result<(), Refused> {
+    /// Checks that the log is there, the leader epoch that a client knows (KIP-320; -1 is not checked), and
+    /// that this broker leads (`Partition.getLocalLog`).
+    ///
+    /// Errors: KAFKA_STORAGE_ERROR, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER.
+    pub fn check_leader(&self, known: LeaderEpoch) -> Result<(), Refused> {
+        self.log()?;
         let code = match known {
-            ..0 => return Ok(()),
+            ..0 => ErrorCode::None,
             _ if known < self.leader_epoch => ErrorCode::FencedLeaderEpoch,
             _ if known > self.leader_epoch => ErrorCode::UnknownLeaderEpoch,
-            _ => return Ok(()),
+            _ => ErrorCode::None,
         };
-        Err(Refused::new(
-            code,
-            format!(
-                "{} is in leader epoch {}, not {known}",
-                self.name, self.leader_epoch
-            ),
-        ))
+        match (code, &self.role) {
+            (ErrorCode::None, Role::Leader(_)) => Ok(()),
+            (ErrorCode::None, _) => Err(self.not_leading()),
+            _ => Err(Refused::new(
+                code,
+                format!(
+                    "{} is in leader epoch {}, not {known}",
+                    self.name, self.leader_epoch
+                ),
+            )),
+        }
     }
 
-    /// Appends a validated batch. The ticket names the last disk operation behind it.
+    /// Appends a validated batch, after [`check_append`](Self::check_append). The ticket names the last
+    /// disk operation behind it.
     pub fn append(&mut self, cx: &mut Cx, batch: &Validated) -> Result<(Appended, Ticket), Refused> {
+        if !self.is_leader() {
+            return Err(self.not_leading());
+        }
         let epoch = self.leader_epoch;
         let appended = self
             .log_mut()?
             .append_as_leader(cx, batch, epoch, AppendOrigin::Client)?;
         if !appended.duplicate {
             self.unseen
-                .push_back((appended.last_offset + 1, batch.bytes.len() as u32));
+                .push(appended.last_offset + 1, batch.bytes.len() as u32);
         }
         Ok((appended, cx.disk.last_ticket(self.dir)))
     }
 
-    /// Holds a part back until everything below `offset` is acknowledged: by all in-sync replicas, or
-    /// by this one. False: it is already.
-    pub fn wait(&mut self, offset: Offset, all_replicas: bool, waiting: Waiting) -> bool {
-        let (reached, waiters) = if all_replicas {
-            (self.high_watermark, &mut self.until_high_watermark)
-        } else {
-            let log_end = self.log.as_ref().map_or(0, Log::log_end);
-            (log_end, &mut self.until_written)
+    /// Holds a part back until everything below `offset`, appended in leader epoch `epoch`, is
+    /// acknowledged: by all in-sync replicas, or by this one. False: it is already.
+    ///
+    /// Errors: KAFKA_STORAGE_ERROR; NOT_LEADER_OR_FOLLOWER when the leadership was lost since, even if it was
+    /// won again; NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+    pub fn wait(
+        &mut self,
+        offset: Offset,
+        epoch: LeaderEpoch,
+        all_replicas: bool,
+        waiting: Waiting,
+    ) -> Result<bool, Refused> {
+        let log_end = self.log()?.log_end();
+        let Role::Leader(leader) = &self.role else {
+            return Err(self.not_leading());
         };
-        offset > reached && waiters.insert((offset, waiting))
+        if epoch < leader.since {
+            return Err(self.not_leading());
+        }
+        let reached = if all_replicas {
+            self.high_watermark
+        } else {
+            log_end
+        };
+        if offset > reached {
+            return Ok(self.acks.insert(offset, all_replicas, waiting));
+        }
+        if all_replicas {
+            self.check_acknowledged(leader)?;
+        }
+        Ok(false)
     }
 
     /// Takes a part back, whose operation is over.
     pub fn stop_waiting(&mut self, offset: Offset, all_replicas: bool, waiting: Waiting) {
-        let waiters = if all_replicas {
-            &mut self.until_high_watermark
-        } else {
-            &mut self.until_written
-        };
-        waiters.remove(&(offset, waiting));
+        self.acks.remove(offset, all_replicas, waiting);
     }
 
     /// The disk operations up to this ticket are done: LEO may rise, and HW with it.
-    pub fn disk_done(&mut self, cx: &mut Cx, upto: Ticket) -> Moved {
+    pub fn disk_done(&mut self, cx: &mut Cx, shared: &Replication, upto: Ticket) -> Moved {
+        let mut moved = Moved::default();
         let Some(log) = &mut self.log else {
-            return Moved::default();
+            return moved;
         };
+        let before = log.log_end();
         if !log.disk_done(cx, upto) {
-            return Moved::default();
+            return moved;
         }
         let log_end = log.log_end();
-        let mut moved = Moved::default();
-        take_reached(&mut self.until_written, log_end, &mut moved.acknowledged);
-        self.raise_high_watermark(cx, log_end, &mut moved);
+        moved.written_bytes = self.unseen.written_upto(log_end);
+        self.acks.take_reached(false, log_end, &mut moved.acknowledged);
+        match &mut self.role {
+            Role::Unassigned => {}
+            Role::Leader(leader) => {
+                for follower in &mut leader.followers {
+                    follower.leader_grows(cx.now, before);
+                }
+                self.maybe_raise_high_watermark(cx, shared, &mut moved);
+            }
+            Role::Follower(_) => self.follow_leader(cx, &mut moved),
+        }
         moved
-    }
-
-    fn raise_high_watermark(&mut self, cx: &mut Cx, to: Offset, moved: &mut Moved) {
-        let from = self.high_watermark;
-        if to <= from {
-            return;
-        }
-        self.high_watermark = to;
-        let partition = &self.name;
-        cx.emit(|| Fact::HighWatermarkMoved {
-            partition: partition.clone(),
-            from,
-            to,
-        });
-        while let Some((_, size)) = self.unseen.pop_front_if(|(end, _)| *end <= to) {
-            moved.visible_bytes += u64::from(size);
-        }
-        if let Some(log) = &mut self.log {
-            log.on_high_watermark(to);
-        }
-        moved.news = true;
-        take_reached(&mut self.until_high_watermark, to, &mut moved.acknowledged);
     }
 
     /// The log, for deleting it.
@@ -256,18 +259,14 @@ impl Partition {
     /// The log directory is gone. Whoever waits here is to be told.
     pub fn fail(&mut self) -> Vec<Waiting> {
         self.log = None;
+        self.role = Role::Unassigned;
         self.unseen.clear();
         self.take_waiting()
     }
 
     /// Everyone who waits for an acknowledgement.
     pub fn take_waiting(&mut self) -> Vec<Waiting> {
-        let taken = [&mut self.until_high_watermark, &mut self.until_written];
-        taken
-            .into_iter()
-            .flat_map(std::mem::take)
-            .map(|(_, waiting)| waiting)
-            .collect()
+        self.acks.take_all()
     }
 
     pub fn watch(&mut self, watcher: Watcher) {
@@ -287,16 +286,7 @@ impl Partition {
     }
 }
 
-fn take_reached(waiters: &mut BTreeSet<(Offset, Waiting)>, upto: Offset, into: &mut Vec<Waiting>) {
-    while let Some(&(offset, waiting)) = waiters.first()
-        && offset <= upto
-    {
-        waiters.pop_first();
-        into.push(waiting);
-    }
-}
-
-fn storage_error(name: &TopicPartition) -> Refused {
+pub(super) fn storage_error(name: &TopicPartition) -> Refused {
     Refused::new(
         ErrorCode::KafkaStorageError,
         format!("the log directory of {name} is offline"),

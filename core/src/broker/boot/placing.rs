@@ -80,14 +80,13 @@ impl State {
                             TopicPartition::new(node.name.clone(), index as i32),
                             node.id,
                             dir,
-                            epoch,
                         ),
                     );
                     continue;
                 }
                 match offline {
                     Some(dir) => {
-                        self.add_partition(&node.name, Partition::offline(partition, node.id, dir, epoch));
+                        self.add_partition(&node.name, Partition::offline(partition, node.id, dir));
                     }
                     None => {
                         // Whatever it held before is gone.

@@ -14,8 +14,8 @@ use crate::log::{FileRange, Located, Outcome, ReadPlan};
 use crate::protocol::fetch::{AbortedTransaction, EpochEndOffset, FetchPartitionResponse};
 use crate::protocol::leadership::LeaderIdAndEpoch;
 use crate::record::{Codec, TopicCompression};
-use crate::replica::ParkedId;
-use crate::replica::partition::{Partition, PartitionId, Watcher};
+use crate::replica::partition::{Partition, PartitionId};
+use crate::replica::{EpochEnd, ParkedId, Watcher};
 use crate::types::{BrokerId, Offset, Uuid};
 
 /// First version of Fetch that may carry zstd.
@@ -264,8 +264,8 @@ fn check_topic(topic: &Topic, asked: Asked) -> Result<(), Refused> {
 /// (`Partition.readRecords`).
 fn plan_visit(partition: &Partition, visit: &mut Visit, asked: Asked) -> Result<ReadPlan, Refused> {
     let wanted = &visit.wanted;
+    partition.check_leader(wanted.current_leader_epoch)?;
     let log = partition.log()?;
-    partition.check_epoch(wanted.current_leader_epoch)?;
     if asked.is_follower {
         let why = "this broker is the partition's only replica";
         return Err(Refused::new(ErrorCode::NotLeaderOrFollower, why));
@@ -273,16 +273,10 @@ fn plan_visit(partition: &Partition, visit: &mut Visit, asked: Asked) -> Result<
     visit.answer.high_watermark = partition.high_watermark();
     visit.answer.last_stable_offset = partition.last_stable_offset();
     visit.answer.log_start_offset = log.log_start();
-    if wanted.last_fetched_epoch >= 0 {
-        let out_of_range = || Refused::from(ErrorCode::OffsetOutOfRange);
-        let (epoch, end_offset) = partition.end_offset_for(wanted.last_fetched_epoch)?;
-        if epoch < 0 || end_offset < 0 || wanted.fetch_offset < log.log_start() {
-            return Err(out_of_range());
-        }
-        if epoch < wanted.last_fetched_epoch || end_offset < wanted.fetch_offset {
-            visit.answer.diverging_epoch = EpochEndOffset { epoch, end_offset };
-            return Ok(ReadPlan::Empty);
-        }
+    if let Some(end) = partition.diverging_epoch(wanted.last_fetched_epoch, wanted.fetch_offset)? {
+        let EpochEnd { epoch, end_offset } = end;
+        visit.answer.diverging_epoch = EpochEndOffset { epoch, end_offset };
+        return Ok(ReadPlan::Empty);
     }
     if asked.read_committed {
         visit.answer.aborted_transactions = Some(Vec::new());

@@ -10,8 +10,7 @@ use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::protocol::StrBytes;
 use crate::protocol::fetch::{FetchPartition, FetchRequest, FetchResponse};
-use crate::replica::ParkedId;
-use crate::replica::partition::Watcher;
+use crate::replica::{ParkedId, Watcher};
 use crate::types::{Millis, Uuid};
 
 /// First version whose requests belong to a session.

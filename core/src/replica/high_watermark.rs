@@ -1,0 +1,162 @@
+//! The high watermark (HW): records below it survive the loss of any broker but all of the ISR.
+//!
+//! The leader raises it to the least log end over the *maximal* ISR and over every other follower that
+//! is caught up and may enter the ISR: without the latter, HW would run ahead of a follower that tries
+//! to reach it, for ever. While fewer than `min.insync.replicas` are in sync it stays, whatever acks
+//! the records came with, since what is promised below it must survive on that many
+//! (`Partition.maybeIncrementLeaderHW`, KIP-966).
+//!
+//! The same minimum guards acks=all: before the append, so that nothing is written that cannot be
+//! acknowledged, and after, when the ISR shrank in between.
+//!
+//! Invariant: HW never falls within a leader epoch.
+
+use super::partition::Partition;
+use super::replication::Replication;
+use super::role::{Leader, Role};
+use super::waiting::Moved;
+use crate::cx::Cx;
+use crate::error::{ErrorCode, Refused};
+use crate::trace::{Fact, HighWatermarkHold};
+use crate::types::{Millis, Offset};
+
+impl Leader {
+    /// How far HW may go, and what keeps it from the leader's log end.
+    fn safe_end(
+        &self,
+        log_end: Offset,
+        now: Millis,
+        shared: &Replication,
+    ) -> (Offset, Option<HighWatermarkHold>) {
+        let (mut to, mut hold) = (log_end, None);
+        for follower in &self.followers {
+            if follower.log_end >= to {
+                continue;
+            }
+            let in_isr = self.isr.maximal_contains(follower.broker);
+            let may_enter = || {
+                follower.is_caught_up(log_end, now, shared.lag_time_max_ms)
+                    && shared.is_eligible(follower.broker, follower.broker_epoch)
+            };
+            if in_isr || may_enter() {
+                to = follower.log_end;
+                hold = Some(HighWatermarkHold::WaitsFor {
+                    broker: follower.broker,
+                    log_end: follower.log_end,
+                    in_isr,
+                });
+            }
+        }
+        (to, hold)
+    }
+}
+
+impl Partition {
+    /// Raises HW as far as the rule allows; something about LEO, followers, ISR or brokers has changed.
+    pub(super) fn maybe_raise_high_watermark(
+        &mut self,
+        cx: &mut Cx,
+        shared: &Replication,
+        moved: &mut Moved,
+    ) {
+        let (Role::Leader(leader), Some(log)) = (&self.role, &self.log) else {
+            return;
+        };
+        let log_end = log.log_end();
+        if log_end <= self.high_watermark {
+            return;
+        }
+        let least = leader.effective_min_isr(log.config().min_insync_replicas);
+        let in_sync = leader.isr.committed().len();
+        let (to, hold) = if in_sync < least {
+            let hold = HighWatermarkHold::UnderMinIsr {
+                in_sync: in_sync as u32,
+                least: least as u32,
+            };
+            (self.high_watermark, Some(hold))
+        } else {
+            leader.safe_end(log_end, cx.now, shared)
+        };
+        if to > self.high_watermark {
+            self.set_high_watermark(cx, to, moved);
+        } else if let Some(why) = hold {
+            cx.emit(|| Fact::HighWatermarkHeld {
+                partition: self.name.clone(),
+                at: self.high_watermark,
+                why,
+            });
+        }
+    }
+
+    /// What is known of brokers, or `min.insync.replicas`, has changed: HW may rise.
+    pub fn surroundings_changed(&mut self, cx: &mut Cx, shared: &Replication) -> Moved {
+        let mut moved = Moved::default();
+        self.maybe_raise_high_watermark(cx, shared, &mut moved);
+        moved
+    }
+
+    pub(super) fn set_high_watermark(&mut self, cx: &mut Cx, to: Offset, moved: &mut Moved) {
+        let from = std::mem::replace(&mut self.high_watermark, to);
+        let partition = &self.name;
+        cx.emit(|| Fact::HighWatermarkMoved {
+            partition: partition.clone(),
+            from,
+            to,
+        });
+        if let Some(log) = &mut self.log {
+            log.on_high_watermark(to);
+        }
+        moved.visible_bytes += self.unseen.seen_upto(to);
+        moved.news = true;
+        self.acks.take_reached(true, to, &mut moved.acknowledged);
+    }
+
+    /// Whether a produce may be appended: this replica leads, and for acks=all enough are in sync.
+    ///
+    /// Errors: KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS.
+    pub fn check_append(&self, all_replicas: bool) -> Result<(), Refused> {
+        let log = self.log()?;
+        let Role::Leader(leader) = &self.role else {
+            return Err(self.not_leading());
+        };
+        let least = leader.effective_min_isr(log.config().min_insync_replicas);
+        let in_sync = leader.isr.committed().len();
+        if !all_replicas || in_sync >= least {
+            return Ok(());
+        }
+        Err(Refused::new(
+            ErrorCode::NotEnoughReplicas,
+            format!(
+                "{}: {in_sync} of the {least} replicas that acks=all needs (min.insync.replicas) are in sync",
+                self.name
+            ),
+        ))
+    }
+
+    /// For acks=all, when HW has passed the records: whether enough replicas are in sync still
+    /// (`Partition.checkEnoughReplicasReachOffset`).
+    pub(super) fn check_acknowledged(&self, leader: &Leader) -> Result<(), Refused> {
+        let min = self.log()?.config().min_insync_replicas;
+        if leader.isr.maximal_len() >= leader.effective_min_isr(min) {
+            return Ok(());
+        }
+        let why = "the records are in the log, but too few replicas are in sync since (min.insync.replicas)";
+        Err(Refused::new(ErrorCode::NotEnoughReplicasAfterAppend, why))
+    }
+
+    /// Whether a consumer may be told the latest offset: OFFSET_NOT_AVAILABLE until a new leader's HW has
+    /// reached its epoch's start, since the HW that it began with may lag behind what others were told
+    /// (KIP-207).
+    pub fn check_offset_available(&self) -> Result<(), Refused> {
+        match &self.role {
+            Role::Leader(leader) if leader.epoch_start > self.high_watermark => Err(Refused::new(
+                ErrorCode::OffsetNotAvailable,
+                format!(
+                    "the high watermark {} of {} has not reached {}, where leader epoch {} begins",
+                    self.high_watermark, self.name, leader.epoch_start, self.leader_epoch
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The reasons behind the facts of replication: what held, what was compared, with what outcome.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ErrorCode;
+use crate::types::{BrokerId, LeaderEpoch, Millis, Offset};
+
+/// Why the high watermark does not move although the leader's log has grown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HighWatermarkHold {
+    /// Fewer replicas are in sync than `min.insync.replicas` asks for.
+    UnderMinIsr { in_sync: u32, least: u32 },
+    /// A follower that counts has not fetched further.
+    WaitsFor {
+        broker: BrokerId,
+        /// -1 before its first fetch.
+        log_end: Offset,
+        /// In the ISR or about to enter it; else it is caught up and may enter.
+        in_isr: bool,
+    },
+}
+
+impl fmt::Display for HighWatermarkHold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnderMinIsr { in_sync, least } => {
+                write!(f, "{in_sync} in sync, {least} needed (min.insync.replicas)")
+            }
+            Self::WaitsFor {
+                broker,
+                log_end,
+                in_isr,
+            } => {
+                let standing = if *in_isr {
+                    "in the ISR"
+                } else {
+                    "about to enter the ISR"
+                };
+                match log_end {
+                    0.. => write!(f, "broker {broker}, {standing}, has fetched up to {log_end}"),
+                    _ => write!(f, "broker {broker}, {standing}, has not fetched yet"),
+                }
+            }
+        }
+    }
+}
+
+/// How far a follower is, when the ISR is to change because of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowerLag {
+    pub broker: BrokerId,
+    /// -1 before its first fetch.
+    pub log_end: Offset,
+    /// 0 when it never was, as far as this leader knows.
+    pub last_caught_up_ms: Millis,
+}
+
+impl fmt::Display for FollowerLag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            broker,
+            log_end,
+            last_caught_up_ms,
+        } = self;
+        write!(
+            f,
+            "broker {broker} has all below {log_end}, and was last caught up at {last_caught_up_ms} ms"
+        )
+    }
+}
+
+/// Why a follower cuts its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TruncateReason {
+    /// The leader's log has this epoch only up to there, or an earlier one.
+    LeaderEpoch { epoch: LeaderEpoch, end_offset: Offset },
+    /// No epoch is known to go by, or truncation goes by the high watermark.
+    HighWatermark,
+    /// The leader's log ends before this one.
+    LeaderEnd,
+    /// The leader's log starts behind the end of this one.
+    LeaderStart,
+}
+
+impl fmt::Display for TruncateReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeaderEpoch { epoch, end_offset } => {
+                write!(f, "epoch {epoch} ends at {end_offset} with the leader")
+            }
+            Self::HighWatermark => write!(f, "to its high watermark"),
+            Self::LeaderEnd => write!(f, "to the leader's log end"),
+            Self::LeaderStart => write!(f, "to the leader's log start"),
+        }
+    }
+}
+
+/// Why a follower does not fetch a partition for a while, or not any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FetchPause {
+    /// The leader answered so.
+    Refused(ErrorCode),
+    /// No answer came.
+    Unanswered,
+    /// What came could not be appended.
+    Unusable(String),
+}
+
+impl fmt::Display for FetchPause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(code) => write!(f, "the leader answered {code}"),
+            Self::Unanswered => write!(f, "no answer came"),
+            Self::Unusable(why) => write!(f, "{why}"),
+        }
+    }
+}

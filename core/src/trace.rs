@@ -77,6 +77,15 @@ pub enum DeleteReason {
     Truncation,
 }
 
+/// What a watch has seen (ZooKeeper's event types).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum WatchKind {
+    Created,
+    DataChanged,
+    Deleted,
+    ChildrenChanged,
+}
+
 /// Everything worth seeing. One sentence each by `Display`, one form for machines by serde.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -192,6 +201,28 @@ pub enum Fact {
     DirectoryFailed {
         dir: u16,
         reason: String,
+    },
+    /// A broker, or whoever it is, has a session with the coordination service.
+    SessionOpened {
+        session: i64,
+        timeout_ms: Millis,
+    },
+    /// The same session on another connection.
+    SessionResumed {
+        session: i64,
+    },
+    SessionClosed {
+        session: i64,
+    },
+    /// Nothing was heard of the session for its timeout.
+    SessionExpired {
+        session: i64,
+    },
+    /// The session is told of a change, once.
+    WatchFired {
+        session: i64,
+        path: String,
+        what: WatchKind,
     },
     /// A multi happened in the coordination tree; it is acknowledged only after its sync.
     CoordinationChanged {
@@ -393,6 +424,21 @@ impl fmt::Display for Fact {
                 reason.iter().try_for_each(|why| write!(f, " ({why})"))
             }
             DirectoryFailed { dir, reason } => write!(f, "log directory {dir} is offline: {reason}"),
+            SessionOpened { session, timeout_ms } => {
+                write!(f, "session {session} opened; silence of {timeout_ms} ms ends it")
+            }
+            SessionResumed { session } => write!(f, "session {session} taken up again"),
+            SessionClosed { session } => write!(f, "session {session} closed"),
+            SessionExpired { session } => write!(f, "session {session} expired"),
+            WatchFired { session, path, what } => {
+                let what = match what {
+                    WatchKind::Created => "was created",
+                    WatchKind::DataChanged => "has other bytes",
+                    WatchKind::Deleted => "was deleted",
+                    WatchKind::ChildrenChanged => "has other children",
+                };
+                write!(f, "session {session} is told: {path} {what}")
+            }
             CoordinationChanged { zxid, changes } => {
                 write!(f, "coordination change {zxid}: {}", changes.join(", "))
             }

@@ -7,11 +7,39 @@ use thiserror::Error;
 
 use super::tree::Stat;
 
+/// How a node lives and is named (ZooKeeper's `CreateMode`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Stays until it is deleted.
+    #[default]
+    Persistent,
+    /// Goes with the session that created it; has no children.
+    Ephemeral,
+    /// Persistent; ten digits are put behind the given path, which no later node of that parent gets again.
+    PersistentSequential,
+    /// Ephemeral, named likewise.
+    EphemeralSequential,
+}
+
+impl NodeKind {
+    pub fn is_ephemeral(self) -> bool {
+        matches!(self, Self::Ephemeral | Self::EphemeralSequential)
+    }
+
+    pub fn is_sequential(self) -> bool {
+        matches!(self, Self::PersistentSequential | Self::EphemeralSequential)
+    }
+}
+
 /// One step of a [`Multi`]. `version: None` accepts any version, as ZooKeeper's -1 does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Makes a node at version 0. The parent must be there, the node must not.
-    Create { path: Arc<str>, data: Bytes },
+    Create {
+        path: Arc<str>,
+        data: Bytes,
+        kind: NodeKind,
+    },
     /// Replaces the node's bytes and raises its version by one.
     Set {
         path: Arc<str>,
@@ -25,6 +53,7 @@ pub enum Op {
 }
 
 impl Op {
+    /// As asked for: a sequential node gets its digits only when it is made.
     pub fn path(&self) -> &Arc<str> {
         match self {
             Op::Create { path, .. }
@@ -46,11 +75,30 @@ impl Multi {
         Self::default()
     }
 
+    /// A persistent node.
     #[must_use]
-    pub fn create(mut self, path: impl Into<Arc<str>>, data: impl Into<Bytes>) -> Self {
+    pub fn create(self, path: impl Into<Arc<str>>, data: impl Into<Bytes>) -> Self {
+        self.create_as(NodeKind::Persistent, path, data)
+    }
+
+    /// A node that goes with the session.
+    #[must_use]
+    pub fn create_ephemeral(self, path: impl Into<Arc<str>>, data: impl Into<Bytes>) -> Self {
+        self.create_as(NodeKind::Ephemeral, path, data)
+    }
+
+    /// A persistent node whose name ends with the next number of its parent.
+    #[must_use]
+    pub fn create_sequential(self, path: impl Into<Arc<str>>, data: impl Into<Bytes>) -> Self {
+        self.create_as(NodeKind::PersistentSequential, path, data)
+    }
+
+    #[must_use]
+    pub fn create_as(mut self, kind: NodeKind, path: impl Into<Arc<str>>, data: impl Into<Bytes>) -> Self {
         self.ops.push(Op::Create {
             path: path.into(),
             data: data.into(),
+            kind,
         });
         self
     }
@@ -85,9 +133,12 @@ impl Multi {
 }
 
 /// What became of one operation of a multi that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpResult {
-    Created(Stat),
+    /// The node's whole path, digits included. ZooKeeper gives no stat here, so neither do we: read it.
+    Created {
+        path: Arc<str>,
+    },
     Set(Stat),
     Deleted,
     Checked,
@@ -100,12 +151,16 @@ pub enum NodeError {
     NoNode,
     #[error("the node is there already")]
     NodeExists,
-    #[error("the node is at version {actual}, not {expected}")]
-    BadVersion { expected: i32, actual: i32 },
+    #[error("the node is not at version {expected}")]
+    BadVersion { expected: i32 },
     #[error("the node has children")]
     NotEmpty,
+    #[error("a node that goes with its session has no children")]
+    NoChildrenForEphemerals,
     #[error("a path is / or parts that each begin with /, none of them empty, '.' or '..'")]
     BadArguments,
+    #[error("a node that goes with its session needs one")]
+    NoSession,
     #[error("a node holds at most {limit} bytes, not {asked}")]
     TooLarge { limit: u32, asked: u64 },
 }

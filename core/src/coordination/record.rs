@@ -1,48 +1,92 @@
-//! The bytes of a multi in the coordination log, and the reader that both files share.
+//! The bytes of a change in the coordination log, and the reader that both files share.
 //!
-//! A record is `length: u32, crc32c: u32, zxid: i64, operations`, big-endian. The length counts what
-//! follows the checksum, and the checksum covers the same bytes. An operation is a tag, the path, and
-//! what its kind needs; a version of -1 stands for "any".
+//! A record is `length: u32, crc32c: u32, zxid: i64, entries`, big-endian. The length counts what
+//! follows the checksum, and the checksum covers the same bytes. An entry is a tag and what its kind
+//! needs; a version of -1 stands for "any". The operations of a multi are one entry each, a session's
+//! beginning or end is the only entry of its record.
 
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::multi::{Multi, Op};
+use super::multi::{Multi, NodeKind, Op};
+use super::session::SessionId;
 use super::tree::Zxid;
+use crate::types::Millis;
 
 /// `length` and `crc32c`.
 const HEAD_BYTES: usize = 8;
 const ANY_VERSION: i32 = -1;
 
-/// The record of a multi that happened as `zxid`.
-pub(super) fn encode(zxid: Zxid, multi: &Multi) -> Bytes {
+const CREATE: u8 = 1;
+const SET: u8 = 2;
+const DELETE: u8 = 3;
+const CHECK: u8 = 4;
+const CREATE_SEQUENTIAL: u8 = 5;
+const CREATE_EPHEMERAL: u8 = 6;
+const CREATE_EPHEMERAL_SEQUENTIAL: u8 = 7;
+const OPEN_SESSION: u8 = 8;
+const CLOSE_SESSION: u8 = 9;
+
+/// What happens under one zxid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// `session`: whose the ephemeral nodes are to be; 0 where there are none.
+    Multi { session: SessionId, multi: Multi },
+    /// A session begins; the zxid is its name.
+    OpenSession { timeout_ms: Millis },
+    /// A session ends, by its own wish or not, and its nodes with it.
+    CloseSession { session: SessionId },
+}
+
+/// The record of a change that happened as `zxid`.
+pub(super) fn encode(zxid: Zxid, change: &Change) -> Bytes {
     let mut body = BytesMut::new();
     body.put_i64(zxid);
-    for op in &multi.ops {
-        match op {
-            Op::Create { path, data } => {
-                body.put_u8(1);
-                put_bytes(&mut body, path.as_bytes());
-                put_bytes(&mut body, data);
-            }
-            Op::Set { path, data, version } => {
-                body.put_u8(2);
-                put_bytes(&mut body, path.as_bytes());
-                put_bytes(&mut body, data);
-                body.put_i32(version.unwrap_or(ANY_VERSION));
-            }
-            Op::Delete { path, version } => put_versioned(&mut body, 3, path, *version),
-            Op::Check { path, version } => put_versioned(&mut body, 4, path, *version),
+    match change {
+        Change::Multi { session, multi } => multi.ops.iter().for_each(|op| put_op(&mut body, *session, op)),
+        Change::OpenSession { timeout_ms } => {
+            body.put_u8(OPEN_SESSION);
+            body.put_i64(*timeout_ms);
+        }
+        Change::CloseSession { session } => {
+            body.put_u8(CLOSE_SESSION);
+            body.put_i64(*session);
         }
     }
     seal(&body)
 }
 
-/// A record's multi, its zxid, and its length in the file.
+fn put_op(body: &mut BytesMut, session: SessionId, op: &Op) {
+    match op {
+        Op::Create { path, data, kind } => {
+            body.put_u8(match kind {
+                NodeKind::Persistent => CREATE,
+                NodeKind::PersistentSequential => CREATE_SEQUENTIAL,
+                NodeKind::Ephemeral => CREATE_EPHEMERAL,
+                NodeKind::EphemeralSequential => CREATE_EPHEMERAL_SEQUENTIAL,
+            });
+            if kind.is_ephemeral() {
+                body.put_i64(session);
+            }
+            put_bytes(body, path.as_bytes());
+            put_bytes(body, data);
+        }
+        Op::Set { path, data, version } => {
+            body.put_u8(SET);
+            put_bytes(body, path.as_bytes());
+            put_bytes(body, data);
+            body.put_i32(version.unwrap_or(ANY_VERSION));
+        }
+        Op::Delete { path, version } => put_versioned(body, DELETE, path, *version),
+        Op::Check { path, version } => put_versioned(body, CHECK, path, *version),
+    }
+}
+
+/// A record's change, its zxid, and its length in the file.
 pub(super) struct Framed {
     pub zxid: Zxid,
-    pub multi: Multi,
+    pub change: Change,
     pub bytes: usize,
 }
 
@@ -51,35 +95,67 @@ pub(super) fn decode(log: &[u8]) -> Option<Framed> {
     let body = unseal(log)?;
     let mut reader = Reader(body);
     let zxid = reader.i64()?;
-    let mut ops = Vec::new();
+    let change = match reader.0.first() {
+        Some(&OPEN_SESSION) => {
+            reader.u8()?;
+            Change::OpenSession {
+                timeout_ms: reader.i64()?,
+            }
+        }
+        Some(&CLOSE_SESSION) => {
+            reader.u8()?;
+            Change::CloseSession {
+                session: reader.i64()?,
+            }
+        }
+        _ => take_multi(&mut reader)?,
+    };
+    reader.is_empty().then_some(Framed {
+        zxid,
+        change,
+        bytes: HEAD_BYTES + body.len(),
+    })
+}
+
+fn take_multi(reader: &mut Reader<'_>) -> Option<Change> {
+    let (mut session, mut ops) = (0, Vec::new());
     while !reader.is_empty() {
         let tag = reader.u8()?;
+        let kind = match tag {
+            CREATE_SEQUENTIAL => NodeKind::PersistentSequential,
+            CREATE_EPHEMERAL => NodeKind::Ephemeral,
+            CREATE_EPHEMERAL_SEQUENTIAL => NodeKind::EphemeralSequential,
+            _ => NodeKind::Persistent,
+        };
+        if kind.is_ephemeral() {
+            session = reader.i64()?;
+        }
         let path = reader.text()?;
         ops.push(match tag {
-            1 => Op::Create {
+            CREATE | CREATE_SEQUENTIAL | CREATE_EPHEMERAL | CREATE_EPHEMERAL_SEQUENTIAL => Op::Create {
                 path,
                 data: reader.bytes()?,
+                kind,
             },
-            2 => Op::Set {
+            SET => Op::Set {
                 path,
                 data: reader.bytes()?,
                 version: reader.version()?,
             },
-            3 => Op::Delete {
+            DELETE => Op::Delete {
                 path,
                 version: reader.version()?,
             },
-            4 => Op::Check {
+            CHECK => Op::Check {
                 path,
                 version: reader.version()?,
             },
             _ => return None,
         });
     }
-    Some(Framed {
-        zxid,
+    Some(Change::Multi {
+        session,
         multi: Multi { ops },
-        bytes: HEAD_BYTES + body.len(),
     })
 }
 
@@ -164,33 +240,49 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    fn multi() -> Multi {
-        Multi::new()
+    fn changes() -> Vec<Change> {
+        let multi = Multi::new()
             .create("/a", "one")
             .set("/a", "", Some(0))
+            .create_ephemeral("/e", "mine")
+            .create_sequential("/n", "")
+            .create_as(NodeKind::EphemeralSequential, "/m", "x")
             .set("/a", "two", None)
             .check("/a", Some(2))
-            .delete("/a", None)
+            .delete("/a", None);
+        vec![
+            Change::Multi { session: 7, multi },
+            Change::Multi {
+                session: 0,
+                multi: Multi::new().create("/b", ""),
+            },
+            Change::OpenSession { timeout_ms: 6000 },
+            Change::CloseSession { session: 7 },
+        ]
     }
 
     #[test]
     fn a_record_reads_back_what_was_written() {
-        let bytes = encode(42, &multi());
-        let framed = decode(&bytes).unwrap();
-        assert_eq!(
-            (framed.zxid, framed.multi, framed.bytes),
-            (42, multi(), bytes.len())
-        );
+        for change in changes() {
+            let bytes = encode(42, &change);
+            let framed = decode(&bytes).unwrap();
+            assert_eq!(
+                (framed.zxid, framed.change, framed.bytes),
+                (42, change, bytes.len())
+            );
+        }
     }
 
     #[test]
     fn a_record_cut_or_flipped_anywhere_is_none() {
-        let bytes = encode(42, &multi());
-        for end in 0..bytes.len() {
-            assert!(decode(&bytes[..end]).is_none(), "cut at {end}");
-            let mut flipped = bytes.to_vec();
-            flipped[end] ^= 0x10;
-            assert!(decode(&flipped).is_none(), "flipped at {end}");
+        for change in changes() {
+            let bytes = encode(42, &change);
+            for end in 0..bytes.len() {
+                assert!(decode(&bytes[..end]).is_none(), "cut at {end}");
+                let mut flipped = bytes.to_vec();
+                flipped[end] ^= 0x10;
+                assert!(decode(&flipped).is_none(), "flipped at {end}");
+            }
         }
         assert!(decode(&[0xff; 64]).is_none(), "a giant length allocates nothing");
         assert!(decode(&[0; 64]).is_none(), "zeros are no record");

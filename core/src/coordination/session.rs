@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::multi::{Multi, MultiError, OpResult};
 use super::tree::Stat;
+pub use crate::trace::WatchKind;
 use crate::types::Millis;
 
 /// Names a session within the service; an ephemeral node carries its owner's. 0: none.
@@ -52,15 +53,6 @@ pub enum CoordinationReply {
     Multi(Vec<OpResult>),
     /// One per look, in order.
     Read(Vec<Found>),
-}
-
-/// What a watch has seen (ZooKeeper's event types).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WatchKind {
-    Created,
-    DataChanged,
-    Deleted,
-    ChildrenChanged,
 }
 
 /// What the service says to a session.

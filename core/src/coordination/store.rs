@@ -1,19 +1,23 @@
-//! The tree and its two files: a log of multis and, now and then, a snapshot that lets the log begin anew.
+//! Tree, sessions and their two files: a log of changes and, now and then, a snapshot that lets the log begin anew.
 //!
-//! The order of the operations is what keeps the promise. A multi is appended and synced, and its
+//! The order of the operations is what keeps the promise. A change is appended and synced, and its
 //! ticket is the sync's. A snapshot replaces the old one whole before the log is cut to nothing, so
-//! that at any moment snapshot and log together hold every acknowledged multi.
+//! that at any moment snapshot and log together hold every acknowledged change.
+
+use std::sync::Arc;
 
 use crate::cx::Cx;
-use crate::disk::{DirId, DiskOp, FileId, Ticket};
+use crate::disk::{DirId, DiskOp, DiskQueue, FileId, Ticket};
 use crate::trace::Fact;
+use crate::types::Millis;
 
 use super::multi::{Multi, MultiError, Op, OpResult};
-use super::record;
-use super::snapshot::{self, Recovered};
+use super::record::{self, Change};
+use super::session::SessionId;
+use super::snapshot::{self, Recovered, Timeouts};
 use super::tree::Tree;
 
-/// The log of multis, at the top of the first log directory.
+/// The log of changes, at the top of the first log directory.
 pub const LOG_PATH: &str = "coordination-log";
 /// The last snapshot, beside it.
 pub const SNAPSHOT_PATH: &str = "coordination-snapshot";
@@ -24,6 +28,7 @@ const SNAPSHOT_AFTER_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Coordination {
     tree: Tree,
+    sessions: Timeouts,
     dir: DirId,
     log: FileId,
     log_bytes: u64,
@@ -58,6 +63,7 @@ impl Coordination {
         cx.disk.push(dir, DiskOp::SyncDirectory { path: "".into() });
         Self {
             tree: recovered.tree,
+            sessions: recovered.sessions,
             dir,
             log,
             log_bytes: recovered.log_bytes,
@@ -72,11 +78,18 @@ impl Coordination {
         &self.tree
     }
 
+    /// The sessions that are open, and how long each may be silent.
+    pub fn sessions(&self) -> impl Iterator<Item = (SessionId, Millis)> {
+        self.sessions
+            .iter()
+            .map(|(&session, &timeout_ms)| (session, timeout_ms))
+    }
+
     /// Does the multi in memory and queues it for the disk. It counts, and may be answered for, when
     /// the ticket is done; whatever is decided from the tree meanwhile has a later ticket.
     pub fn submit(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(Vec<OpResult>, Ticket), MultiError> {
-        let results = self.append(cx, multi)?;
-        Ok((results, self.sync(cx)))
+        let results = self.append(cx, multi, 0)?;
+        Ok((results, self.sync(cx.disk)))
     }
 
     /// The host carried out every operation of the directory up to this ticket.
@@ -89,48 +102,83 @@ impl Coordination {
         ticket <= self.durable
     }
 
-    /// One of several multis behind one sync: nothing is acknowledged before [`Coordination::sync`].
-    pub fn append(&mut self, cx: &mut Cx, multi: &Multi) -> Result<Vec<OpResult>, MultiError> {
-        let results = self.tree.apply(multi)?;
-        let bytes = record::encode(self.tree.zxid(), multi);
-        let at = self.log_bytes;
-        self.log_bytes += bytes.len() as u64;
-        cx.disk.push(
-            self.dir,
-            DiskOp::Append {
-                file: self.log,
-                at,
-                bufs: [bytes].into_iter().collect(),
-            },
-        );
+    /// One of several changes behind one sync: nothing is acknowledged before [`Coordination::sync`].
+    /// `session` is whose the ephemeral nodes are to be; 0 where there are none.
+    pub fn append(
+        &mut self,
+        cx: &mut Cx,
+        multi: &Multi,
+        session: SessionId,
+    ) -> Result<Vec<OpResult>, MultiError> {
+        let results = self.tree.apply(multi, session)?;
+        let change = Change::Multi {
+            session,
+            multi: multi.clone(),
+        };
+        self.write(cx.disk, &change);
         cx.emit(|| Fact::CoordinationChanged {
             zxid: self.tree.zxid(),
-            changes: multi.ops.iter().filter_map(describe).collect(),
+            changes: multi.ops.iter().zip(&results).filter_map(describe).collect(),
         });
         Ok(results)
     }
 
+    /// Opens a session, likewise. Its name is the zxid of its opening, so it is never given twice.
+    pub fn open_session(&mut self, cx: &mut Cx, timeout_ms: Millis) -> SessionId {
+        let session = self.tree.pass();
+        self.sessions.insert(session, timeout_ms);
+        self.write(cx.disk, &Change::OpenSession { timeout_ms });
+        session
+    }
+
+    /// Ends a session and deletes its nodes, likewise; answers their paths.
+    pub fn close_session(&mut self, cx: &mut Cx, session: SessionId) -> Vec<Arc<str>> {
+        self.sessions.remove(&session);
+        let gone = self.tree.close_session(session);
+        self.write(cx.disk, &Change::CloseSession { session });
+        if !gone.is_empty() {
+            cx.emit(|| Fact::CoordinationChanged {
+                zxid: self.tree.zxid(),
+                changes: gone.iter().map(|path| format!("delete {path}")).collect(),
+            });
+        }
+        gone
+    }
+
     /// Makes everything appended so far durable, when the ticket is done.
-    pub fn sync(&mut self, cx: &mut Cx) -> Ticket {
-        let ticket = cx.disk.push(self.dir, DiskOp::Sync { file: self.log });
+    pub fn sync(&mut self, disk: &mut DiskQueue) -> Ticket {
+        let ticket = disk.push(self.dir, DiskOp::Sync { file: self.log });
         if self.log_bytes >= self.snapshot_after_bytes.max(self.snapshot_bytes) {
-            self.write_snapshot(cx);
+            self.write_snapshot(disk);
         }
         ticket
     }
 
-    fn write_snapshot(&mut self, cx: &mut Cx) {
-        let bytes = snapshot::encode(&self.tree);
+    /// Puts what just happened behind the rest of the log.
+    fn write(&mut self, disk: &mut DiskQueue, change: &Change) {
+        let bytes = record::encode(self.tree.zxid(), change);
+        let at = self.log_bytes;
+        self.log_bytes += bytes.len() as u64;
+        let append = DiskOp::Append {
+            file: self.log,
+            at,
+            bufs: [bytes].into_iter().collect(),
+        };
+        disk.push(self.dir, append);
+    }
+
+    fn write_snapshot(&mut self, disk: &mut DiskQueue) {
+        let bytes = snapshot::encode(&self.tree, &self.sessions);
         self.snapshot_bytes = bytes.len() as u64;
         self.log_bytes = 0;
-        cx.disk.push(
+        disk.push(
             self.dir,
             DiskOp::Replace {
                 path: SNAPSHOT_PATH.into(),
                 bytes,
             },
         );
-        cx.disk.push(
+        disk.push(
             self.dir,
             DiskOp::Truncate {
                 file: self.log,
@@ -140,12 +188,12 @@ impl Coordination {
     }
 }
 
-fn describe(op: &Op) -> Option<String> {
-    match op {
-        Op::Create { path, .. } => Some(format!("create {path}")),
-        Op::Set { path, .. } => Some(format!("set {path}")),
-        Op::Delete { path, .. } => Some(format!("delete {path}")),
-        Op::Check { .. } => None,
+fn describe((op, result): (&Op, &OpResult)) -> Option<String> {
+    match result {
+        OpResult::Created { path } => Some(format!("create {path}")),
+        OpResult::Set(_) => Some(format!("set {}", op.path())),
+        OpResult::Deleted => Some(format!("delete {}", op.path())),
+        OpResult::Checked => None,
     }
 }
 
@@ -280,14 +328,14 @@ mod tests {
     #[test]
     fn several_multis_share_one_sync_and_a_refused_one_writes_nothing() {
         let ((results, ticket, durable), ops) = run(&Files::default(), |store, cx| {
-            let results = [multi(0), multi(0), multi(1)].map(|multi| store.append(cx, &multi));
-            let ticket = store.sync(cx);
+            let results = [multi(0), multi(0), multi(1)].map(|multi| store.append(cx, &multi, 0));
+            let ticket = store.sync(cx.disk);
             store.disk_done(ticket - 1);
             let before = store.is_durable(ticket);
             store.disk_done(ticket);
             (results, ticket, (before, store.is_durable(ticket)))
         });
-        assert!(matches!(results[0].as_deref(), Ok([OpResult::Created(_)])));
+        assert!(matches!(results[0].as_deref(), Ok([OpResult::Created { .. }])));
         assert!(results[1].is_err() && results[2].is_ok());
         assert_eq!(durable, (false, true));
         let appends = ops

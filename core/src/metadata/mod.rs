@@ -115,7 +115,7 @@ impl Metadata {
 
     /// One of several changes that share a sync: nothing is acknowledged before [`Metadata::sync`].
     pub fn append(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(), MultiError> {
-        self.coordination.append(cx, multi)?;
+        self.coordination.append(cx, multi, 0)?;
         let bad = Arc::make_mut(&mut self.image).apply(self.coordination.tree(), multi);
         debug_assert_eq!(bad, [], "a node of our own making");
         Ok(())
@@ -123,7 +123,7 @@ impl Metadata {
 
     /// Makes everything appended so far durable, when the ticket is done.
     pub fn sync(&mut self, cx: &mut Cx) -> Ticket {
-        self.coordination.sync(cx)
+        self.coordination.sync(cx.disk)
     }
 
     /// The host carried out every operation of the directory up to this ticket.

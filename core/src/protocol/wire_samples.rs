@@ -1,6 +1,7 @@
-//! Frames that Apache Kafka 4.4 and its clients exchanged: each is decoded and encoded back to the
-//! same bytes. The APIs that are served go through the doors that a broker and a client use; the
-//! others prove the codec crate, for the day when they are served.
+//! Frames that Apache Kafka 4.4 and its clients exchanged, and what the brokers of Apache Kafka 3.9
+//! say to each other: each is decoded and encoded back to the same bytes. The APIs that are served
+//! go through the doors that a broker and a client use; the others prove the codec crate, for the day
+//! when they are served.
 
 use bytes::{Bytes, BytesMut};
 use kafka_wire::{KafkaRequest, KafkaResponse, RequestHeader as WireRequestHeader, ResponseHeader};
@@ -10,14 +11,15 @@ use super::*;
 use crate::disk::{Part, Parts};
 
 macro_rules! samples {
-    ($($name:literal,)*) => {
-        /// File name and text of every sample.
-        const SAMPLES: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../tests/fixtures/wire/", $name)))),*];
+    ($constant:ident from $folder:literal: $($name:literal,)*) => {
+        /// File name and text of every sample of the folder.
+        const $constant: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../../tests/fixtures/", $folder, $name)))),*];
     };
 }
 
 samples! {
+    SAMPLES from "wire/":
     "00-Produce-v10.txt",
     "00-Produce-v13.txt",
     "00-Produce-v7.txt",
@@ -74,13 +76,53 @@ samples! {
     "83-InitializeShareGroupState-v0.txt",
 }
 
-struct Sample {
+samples! {
+    BETWEEN_BROKERS from "control-3.9/":
+    "01-Fetch-v12.txt",
+    "01-Fetch-v13.txt",
+    "01-Fetch-v14.txt",
+    "01-Fetch-v15.txt",
+    "01-Fetch-v16.txt",
+    "01-Fetch-v17.txt",
+    "04-LeaderAndIsr-v0.txt",
+    "04-LeaderAndIsr-v1.txt",
+    "04-LeaderAndIsr-v2.txt",
+    "04-LeaderAndIsr-v3.txt",
+    "04-LeaderAndIsr-v4.txt",
+    "04-LeaderAndIsr-v5.txt",
+    "04-LeaderAndIsr-v6.txt",
+    "04-LeaderAndIsr-v7.txt",
+    "05-StopReplica-v0.txt",
+    "05-StopReplica-v1.txt",
+    "05-StopReplica-v2.txt",
+    "05-StopReplica-v3.txt",
+    "05-StopReplica-v4.txt",
+    "06-UpdateMetadata-v0.txt",
+    "06-UpdateMetadata-v1.txt",
+    "06-UpdateMetadata-v2.txt",
+    "06-UpdateMetadata-v3.txt",
+    "06-UpdateMetadata-v4.txt",
+    "06-UpdateMetadata-v5.txt",
+    "06-UpdateMetadata-v6.txt",
+    "06-UpdateMetadata-v7.txt",
+    "06-UpdateMetadata-v8.txt",
+    "07-ControlledShutdown-v0.txt",
+    "07-ControlledShutdown-v1.txt",
+    "07-ControlledShutdown-v2.txt",
+    "07-ControlledShutdown-v3.txt",
+    "23-OffsetForLeaderEpoch-v3.txt",
+    "23-OffsetForLeaderEpoch-v4.txt",
+    "56-AlterPartition-v2.txt",
+    "56-AlterPartition-v3.txt",
+}
+
+pub(super) struct Sample {
     file: &'static str,
     name: &'static str,
     api: ApiKey,
-    version: i16,
-    requests: Vec<Bytes>,
-    responses: Vec<Bytes>,
+    pub version: i16,
+    pub requests: Vec<Bytes>,
+    pub responses: Vec<Bytes>,
 }
 
 fn unhex(text: &str) -> Bytes {
@@ -88,8 +130,17 @@ fn unhex(text: &str) -> Bytes {
     (0..text.len()).step_by(2).map(digit).collect()
 }
 
+/// What Kafka 3.9's brokers say in each version of `api`.
+pub(super) fn between_brokers(api: ApiKey) -> impl Iterator<Item = Sample> {
+    of(BETWEEN_BROKERS).filter(move |sample| sample.api == api)
+}
+
 fn samples() -> impl Iterator<Item = Sample> {
-    SAMPLES.iter().map(|&(file, text)| {
+    of(SAMPLES).chain(of(BETWEEN_BROKERS))
+}
+
+fn of(texts: &'static [(&str, &str)]) -> impl Iterator<Item = Sample> {
+    texts.iter().map(|&(file, text)| {
         let mut name = file.trim_end_matches(".txt").split('-');
         let code: i16 = name.next().unwrap().parse().unwrap();
         let api_name = name.next().unwrap();
@@ -144,7 +195,7 @@ fn served_requests_come_back_as_the_same_bytes() {
             seen += 1;
         }
     }
-    assert!(seen >= 30, "{seen} requests");
+    assert!(seen >= 60, "{seen} requests");
 }
 
 #[test]
@@ -160,7 +211,7 @@ fn served_answers_come_back_as_the_same_bytes() {
             seen += 1;
         }
     }
-    assert!(seen >= 30, "{seen} answers");
+    assert!(seen >= 90, "{seen} answers");
 }
 
 /// Decodes header and body with the codec crate alone and encodes them back.

@@ -106,16 +106,21 @@ fn wire() -> Vec<Decoder> {
     all
 }
 
-/// What Kafka and its clients sent of an API and version, if that was recorded.
+/// Folders of recorded frames.
+const RECORDED: [&str; 2] = ["wire", "control-3.9"];
+
+/// What Kafka, its clients and its brokers sent of an API and version, if that was recorded.
 fn recorded(api: ApiKey, version: i16) -> (Vec<Bytes>, Vec<Bytes>) {
-    let file = format!("wire/{:02}-{api}-v{version}.txt", api.code());
-    let text = std::fs::read_to_string(fixtures().join(file)).unwrap_or_default();
     let (mut requests, mut responses) = (Vec::new(), Vec::new());
-    for line in text.lines() {
-        match line.split_once(' ') {
-            Some(("request", hex)) => requests.push(unhex(hex)),
-            Some(("response", hex)) => responses.push(unhex(hex)),
-            _ => panic!("a line that is neither request nor response"),
+    for folder in RECORDED {
+        let file = format!("{folder}/{:02}-{api}-v{version}.txt", api.code());
+        let text = std::fs::read_to_string(fixtures().join(file)).unwrap_or_default();
+        for line in text.lines() {
+            match line.split_once(' ') {
+                Some(("request", hex)) => requests.push(unhex(hex)),
+                Some(("response", hex)) => responses.push(unhex(hex)),
+                _ => panic!("a line that is neither request nor response"),
+            }
         }
     }
     (requests, responses)
@@ -135,16 +140,19 @@ fn recorded_frames_are_found() {
 #[test]
 fn every_recorded_frame_has_its_round_trip_in_the_unit_tests() {
     let listed = include_str!("../../src/protocol/wire_samples.rs");
-    for entry in std::fs::read_dir(fixtures().join("wire")).expect("list the recorded frames") {
-        let name = entry
-            .expect("read an entry")
-            .file_name()
-            .into_string()
-            .expect("a name in UTF-8");
-        assert!(
-            listed.contains(&format!("\"{name}\"")),
-            "{name} is not in wire_samples.rs"
-        );
+    let entries = RECORDED.map(|folder| std::fs::read_dir(fixtures().join(folder)).expect("list the frames"));
+    for entry in entries.into_iter().flatten() {
+        let path = entry.expect("read an entry").path();
+        if path.extension().is_some_and(|extension| extension == "txt") {
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .expect("a name in UTF-8");
+            assert!(
+                listed.contains(&format!("\"{name}\"")),
+                "{name} is not in wire_samples.rs"
+            );
+        }
     }
 }
 

@@ -24,6 +24,8 @@
 mod controlled_shutdown;
 mod leader_and_isr;
 mod stop_replica;
+#[cfg(test)]
+mod tests;
 mod update_metadata;
 
 pub use controlled_shutdown::{ControlledShutdownRequest, ControlledShutdownResponse};

@@ -59,7 +59,7 @@ mod work;
 use std::sync::Arc;
 
 pub use admit::{Admission, Admitted, TopicRules, admit};
-pub use admit_answer::{AdmittedAnswer, SentAs, admit_answer};
+pub use admit_answer::{AdmittedAnswer, AnswerBody, SentAs, admit_answer};
 pub use inspect::ReplicaState;
 pub use job::{Job, JobResult, Survey, run_job};
 

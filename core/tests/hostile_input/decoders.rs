@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
+use highwater_core::broker::{SentAs, admit_answer};
 use highwater_core::log::checkpoint;
 use highwater_core::log::transaction_index::TransactionIndex;
 use highwater_core::protocol::api::{BETWEEN_BROKERS, SERVED};
@@ -86,7 +87,8 @@ fn wire() -> Vec<Decoder> {
                 extra_bytes: 0,
                 decode: Box::new(move |bytes| {
                     drop(decode_response_header(bytes.clone(), api, version));
-                    drop(decode_response(api, version, bytes));
+                    drop(decode_response(api, version, bytes.clone()));
+                    drop(admit_answer(&bytes, SentAs { api, version }));
                 }),
             });
         }

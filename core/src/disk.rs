@@ -173,6 +173,14 @@ impl DiskQueue {
     }
 }
 
+/// How large the volume is that a log directory lies on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Volume {
+    pub total_bytes: u64,
+    /// Bytes that the broker may still write.
+    pub usable_bytes: u64,
+}
+
 /// Reading side of a host's disk, for jobs: by path, since a job may meet files that nobody opened.
 pub trait ReadAt {
     /// Up to `len` bytes of the file from byte `at`; fewer only at the end of the file.
@@ -181,6 +189,10 @@ pub trait ReadAt {
     fn len(&self, dir: DirId, path: &str) -> Result<u64, DiskError>;
     /// Names in the directory, sorted; directories end with `/`. `path` "" is the log directory itself.
     fn list(&self, dir: DirId, path: &str) -> Result<Vec<String>, DiskError>;
+    /// The volume that the log directory lies on; `None` where nobody can tell.
+    fn volume(&self, _dir: DirId) -> Option<Volume> {
+        None
+    }
 }
 
 mod lanes;

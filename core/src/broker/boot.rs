@@ -107,7 +107,7 @@ impl State {
             | JobResult::Log(log::JobResult::Recovered(Err(error))) => {
                 self.directory_failed(cx, dir, error);
             }
-            JobResult::Log(_) => {}
+            JobResult::Volumes(_) | JobResult::Log(_) => {}
         }
         let Phase::Booting(booting) = &mut self.phase else {
             return;

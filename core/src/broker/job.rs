@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::coordination;
-use crate::disk::{DirId, ReadAt};
+use crate::disk::{DirId, ReadAt, Volume};
 use crate::error::DiskError;
 use crate::log;
 use crate::log::checkpoint::{
@@ -21,6 +21,8 @@ use crate::log::checkpoint::{
 pub enum Job {
     /// At boot: which files and partition directories a log directory has.
     Survey { dir: DirId },
+    /// How large the volumes of these log directories are.
+    Volumes { dirs: Vec<DirId> },
     /// Work on one partition's log.
     Log(log::Job),
 }
@@ -32,6 +34,8 @@ pub enum JobResult {
         dir: DirId,
         found: Result<Survey, DiskError>,
     },
+    /// Those that could be told.
+    Volumes(BTreeMap<DirId, Volume>),
     Log(log::JobResult),
 }
 
@@ -63,6 +67,10 @@ pub fn run_job(job: Job, disk: &dyn ReadAt, progress: &mut dyn FnMut(log::Progre
             dir,
             found: survey(dir, disk),
         },
+        Job::Volumes { dirs } => {
+            let found = dirs.into_iter().filter_map(|dir| Some((dir, disk.volume(dir)?)));
+            JobResult::Volumes(found.collect())
+        }
         Job::Log(job) => JobResult::Log(log::run_job(job, disk, progress)),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::State;
 use super::job::{Job, JobResult};
+use super::log_dirs::DescribingLogDirs;
 use crate::cx::Cx;
 use crate::disk::DirId;
 use crate::error::DiskError;
@@ -14,7 +15,7 @@ use crate::replica::partition::PartitionId;
 use crate::types::Offset;
 
 /// Who wants a job's result.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) enum JobFor {
     Boot {
         dir: DirId,
@@ -33,6 +34,7 @@ pub(super) enum JobFor {
     Index {
         partition: PartitionId,
     },
+    LogDirs(Box<DescribingLogDirs>),
 }
 
 /// Jobs that were given to the host and have not come back.
@@ -73,6 +75,7 @@ impl State {
             (JobFor::Index { partition }, JobResult::Log(log::JobResult::Reindexed(found))) => {
                 self.index_built(cx, partition, found);
             }
+            (JobFor::LogDirs(asked), JobResult::Volumes(found)) => self.volumes_found(&asked, &found),
             (whom, _) => unreachable!("the host answered {whom:?} with another job's result"),
         }
     }

@@ -12,8 +12,9 @@ use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use highwater_core::disk::{DirId, ReadAt};
+use highwater_core::disk::{DirId, ReadAt, Volume};
 use highwater_core::error::DiskError;
+use rustix::fs::statvfs;
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 
 use super::error::{disk_error, from_errno};
@@ -160,6 +161,14 @@ impl ReadAt for JobReader<'_> {
         }
         names.sort_unstable();
         Ok(names)
+    }
+
+    fn volume(&self, dir: DirId) -> Option<Volume> {
+        let found = statvfs(&self.disk.directory(dir).ok()?.root).ok()?;
+        Some(Volume {
+            total_bytes: found.f_blocks.saturating_mul(found.f_frsize),
+            usable_bytes: found.f_bavail.saturating_mul(found.f_frsize),
+        })
     }
 }
 

@@ -41,6 +41,10 @@ pub trait Machine: Send {
     fn work(&mut self, now: Millis, steps: usize) -> bool;
     fn poll_output(&mut self) -> Option<Output>;
     fn poll_timeout(&self) -> Option<Millis>;
+    /// The broker, to look at; `None` for something smaller.
+    fn broker(&self) -> Option<&Broker> {
+        None
+    }
 }
 
 /// The broker with nobody listening to its trace.
@@ -70,6 +74,9 @@ impl Machine for Untraced {
     }
     fn poll_timeout(&self) -> Option<Millis> {
         self.broker.poll_timeout()
+    }
+    fn broker(&self) -> Option<&Broker> {
+        Some(&self.broker)
     }
 }
 
@@ -168,6 +175,14 @@ impl Driver {
     /// Follows the broker's life.
     pub fn stage(&self) -> watch::Receiver<Stage> {
         self.stage.subscribe()
+    }
+
+    /// Looks at the broker between its inputs, which wait meanwhile: look at little.
+    pub fn look<T>(self: &Arc<Self>, look: impl FnOnce(&Broker) -> T) -> Option<T> {
+        let seen = self.core.lock().broker().map(look);
+        // Who found the core taken has left its input to us.
+        self.drive();
+        seen
     }
 
     /// Queues what happened and sees to it that it is handled.

@@ -3,6 +3,9 @@
 //! What a request costs here is a few additions; nothing is allocated on its way. The registry is
 //! put together anew when it is asked for, so that what exists elsewhere is not counted twice.
 
+mod logs;
+
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -63,7 +66,7 @@ impl Metrics {
     }
 
     /// All of it, as Prometheus reads it.
-    pub fn text(&self, driver: &Driver) -> String {
+    pub fn text(&self, driver: &Arc<Driver>) -> String {
         let mut registry = Registry::with_prefix("highwater");
         let count = |value: &AtomicU64| ConstCounter::new(value.load(Ordering::Relaxed));
         registry.register_with_unit(
@@ -114,6 +117,7 @@ impl Metrics {
             Unit::Seconds,
             self.fetch_seconds.clone(),
         );
+        logs::register(&mut registry, driver);
         let mut text = String::new();
         match encode(&mut text, &registry) {
             Ok(()) => text,

@@ -45,7 +45,14 @@ impl TestBroker {
             .tempdir()
             .expect("make a temporary directory");
         let overrides = overrides.iter().map(ToString::to_string).collect();
-        Self::start_in(Arc::new(directory), free_port(), overrides)
+        Self::start_in(Arc::new(directory), free_port(), None, overrides)
+    }
+
+    /// The same with metrics and health: `highwater server FILE --http HOST:PORT`.
+    pub fn start_with_http(overrides: &[&str]) -> Self {
+        let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
+        let overrides = overrides.iter().map(ToString::to_string).collect();
+        Self::start_in(directory, free_port(), Some(free_port()), overrides)
     }
 
     /// Starts a broker that may let no file grow beyond so many bytes (rounded to 512): writes past
@@ -59,7 +66,7 @@ impl TestBroker {
         let mut command = Command::new("sh");
         command.arg("-c").arg(limited).arg(binary());
         command.args(server(directory.path(), port, &overrides));
-        Self::started(command, directory, port, overrides)
+        Self::started(command, directory, port, None, overrides)
     }
 
     /// Starts `highwater up --brokers 1`: the broker together with its page.
@@ -86,18 +93,27 @@ impl TestBroker {
         }
     }
 
-    fn start_in(directory: Arc<TempDir>, port: u16, overrides: Vec<String>) -> Self {
+    fn start_in(directory: Arc<TempDir>, port: u16, http_port: Option<u16>, overrides: Vec<String>) -> Self {
         let mut command = Command::new(binary());
         command.args(server(directory.path(), port, &overrides));
-        Self::started(command, directory, port, overrides)
+        if let Some(http_port) = http_port {
+            command.args(["--http", &format!("127.0.0.1:{http_port}")]);
+        }
+        Self::started(command, directory, port, http_port, overrides)
     }
 
-    fn started(command: Command, directory: Arc<TempDir>, port: u16, overrides: Vec<String>) -> Self {
+    fn started(
+        command: Command,
+        directory: Arc<TempDir>,
+        port: u16,
+        http_port: Option<u16>,
+        overrides: Vec<String>,
+    ) -> Self {
         let (child, log) = spawn_until_ready(command);
         Self {
             child: Some(child),
             port,
-            http_port: None,
+            http_port,
             directory,
             overrides,
             log,
@@ -109,7 +125,8 @@ impl TestBroker {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Where the page is; only after [`start_with_page`](Self::start_with_page).
+    /// Where the page is; only after [`start_with_page`](Self::start_with_page) or
+    /// [`start_with_http`](Self::start_with_http).
     pub fn page_address(&self) -> String {
         let port = self.http_port.expect("this broker serves no page");
         format!("http://127.0.0.1:{port}/")
@@ -172,7 +189,7 @@ impl TestBroker {
     pub fn restart(&mut self) {
         assert!(self.child.is_none(), "stop the broker first");
         let (directory, overrides) = (self.directory.clone(), self.overrides.clone());
-        *self = Self::start_in(directory, self.port, overrides);
+        *self = Self::start_in(directory, self.port, self.http_port, overrides);
     }
 }
 

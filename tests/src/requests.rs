@@ -16,8 +16,9 @@ use highwater_core::protocol::messages::incremental_alter_configs_request::{
 };
 use highwater_core::protocol::messages::metadata_request::MetadataRequestTopic;
 use highwater_core::protocol::messages::{
-    CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest, IncrementalAlterConfigsRequest,
-    InitProducerIdRequest, MetadataRequest, MetadataResponse, message,
+    CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest, DescribeLogDirsRequest,
+    DescribeLogDirsResponse, IncrementalAlterConfigsRequest, InitProducerIdRequest, MetadataRequest,
+    MetadataResponse, message,
 };
 use highwater_core::protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
 use highwater_core::protocol::{RequestBody, ResponseBody};
@@ -33,6 +34,7 @@ const METADATA: i16 = 12;
 pub const CREATE_TOPICS: i16 = 7;
 pub const DELETE_TOPICS: i16 = 6;
 const DELETE_RECORDS: i16 = 2;
+const DESCRIBE_LOG_DIRS: i16 = 4;
 pub const INIT_PRODUCER_ID: i16 = 4;
 /// How long the broker may wait for replicas.
 const TIMEOUT_MS: i32 = 30_000;
@@ -114,6 +116,13 @@ pub fn deleted(answer: ResponseBody) -> ErrorCode {
             .expect("an answer for the topic")
             .error_code,
     )
+}
+
+/// What lies in the broker's log directories.
+pub fn log_directories(client: &mut WireClient) -> DescribeLogDirsResponse {
+    let all = message(|request: &mut DescribeLogDirsRequest| request.topics = None);
+    let answer = client.ask(DESCRIBE_LOG_DIRS, &RequestBody::DescribeLogDirs(all));
+    expect_answer!(answer, DescribeLogDirs)
 }
 
 /// What the broker knows of one topic, which it may make if it does so on demand.

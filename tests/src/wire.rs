@@ -97,6 +97,23 @@ impl WireClient {
         read(&mut frame).then(|| frame.into())
     }
 
+    /// Waits for each answer so long and no longer.
+    pub fn wait_at_most(&mut self, patience: Duration) {
+        let set = self.stream.set_read_timeout(Some(patience));
+        set.expect("set a time limit");
+    }
+
+    /// The next frame without its length, or in a word what came instead.
+    pub fn try_read_frame(&mut self) -> Result<Bytes, &'static str> {
+        let mut length = [0; 4];
+        match self.stream.peek(&mut length) {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err("no answer")
+            }
+            _ => self.read_frame().ok_or("the connection is closed"),
+        }
+    }
+
     /// Waits until the broker closes the connection; what it still sends is dropped.
     pub fn wait_until_closed(&mut self) {
         while self.read_frame().is_some() {}

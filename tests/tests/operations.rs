@@ -53,7 +53,7 @@ fn metric(text: &str, name: &str) -> Option<f64> {
 
 #[test]
 fn metrics_count_what_clients_did() {
-    let broker = TestBroker::start_with_page();
+    let broker = TestBroker::start_with_http(&[]);
     let mut client = WireClient::connect(&broker.address());
     create_topic(&mut client, TOPIC, 1, &[]).expect("a topic");
     let (status, before) = get(&broker, "/metrics");
@@ -81,6 +81,65 @@ fn metrics_count_what_clients_did() {
     let bytes = "highwater_network_in_bytes_total";
     assert!(value(bytes) > metric(&before, bytes).expect("counted before"));
     assert!(text.ends_with("# EOF\n"), "complete, as OpenMetrics wants it");
+}
+
+#[test]
+fn metrics_tell_where_each_log_begins_and_ends_and_how_large_it_is() {
+    let broker = TestBroker::start_with_http(&[]);
+    let mut client = WireClient::connect(&broker.address());
+    create_topic(&mut client, TOPIC, 300, &[]).expect("a topic");
+    let bytes = batch(3).len() * 4;
+    for number in 0..4 {
+        assert_eq!(produce(&mut client, TOPIC, 299, batch(3)), Ok(number * 3));
+    }
+    assert_eq!(delete_records(&mut client, TOPIC, 299, 4), Ok(4));
+    let (_, text) = get(&broker, "/metrics");
+    let value = |name: &str, partition: i32| {
+        let labels = format!("{{topic=\"{TOPIC}\",partition=\"{partition}\"}}");
+        metric(&text, &format!("highwater_{name}{labels}")).unwrap_or_else(|| panic!("no {name} in\n{text}"))
+    };
+    assert_eq!(value("log_size_bytes", 299), bytes as f64);
+    assert_eq!(value("log_start_offset", 299), 4.0);
+    assert_eq!(value("log_end_offset", 299), 12.0);
+    assert_eq!(value("log_segments", 299), 1.0);
+    for partition in 0..299 {
+        assert_eq!(value("log_end_offset", partition), 0.0);
+    }
+}
+
+/// Its partitions are gone, but to start the broker again would not bring them back.
+#[test]
+fn a_lost_log_directory_is_told_and_the_broker_stays_healthy() {
+    let root = tempfile::tempdir().expect("make a temporary directory");
+    let (good, lost) = (root.path().join("good"), root.path().join("lost"));
+    std::fs::write(&lost, "a file where a directory should be").expect("write a file");
+    let dirs = format!("log.dirs={},{}", good.display(), lost.display());
+    let broker = TestBroker::start_with_http(&[&dirs]);
+    let (status, body) = get(&broker, "/healthz");
+    assert!(status.contains("200"), "{status}");
+    assert_eq!(
+        body,
+        format!("degraded: log directory {} is offline\n", lost.display())
+    );
+    let (_, text) = get(&broker, "/metrics");
+    assert_eq!(metric(&text, "highwater_offline_log_directory_count"), Some(1.0));
+    for (path, value) in [(good, 0.0), (lost, 1.0)] {
+        let name = format!(
+            "highwater_log_directory_offline{{log_directory=\"{}\"}}",
+            path.display()
+        );
+        assert_eq!(metric(&text, &name), Some(value), "{text}");
+    }
+}
+
+#[test]
+fn volumes_are_told_with_their_sizes() {
+    let broker = TestBroker::start(&[]);
+    let mut client = WireClient::connect(&broker.address());
+    let answer = log_directories(&mut client);
+    let row = &answer.results[0];
+    assert_eq!(row.error_code, 0);
+    assert!(row.usable_bytes > 0 && row.usable_bytes <= row.total_bytes);
 }
 
 #[test]

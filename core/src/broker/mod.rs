@@ -40,6 +40,7 @@ mod changes;
 mod delete_records;
 mod directories;
 mod fetch;
+mod figures;
 mod inspect;
 mod job;
 mod jobs;
@@ -60,6 +61,7 @@ use std::sync::Arc;
 
 pub use admit::{Admission, Admitted, TopicRules, admit};
 pub use admit_answer::{AdmittedAnswer, AnswerBody, SentAs, admit_answer};
+pub use figures::{LogDirectoryFigures, LogFigures};
 pub use inspect::ReplicaState;
 pub use job::{Job, JobResult, Survey, run_job};
 

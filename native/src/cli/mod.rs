@@ -62,6 +62,13 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Reads where HTTP is served.
+fn host_and_port(text: &str) -> Result<(String, u16), String> {
+    let (host, port) = text.rsplit_once(':').ok_or("it must read HOST:PORT")?;
+    let port = port.parse().map_err(|_| format!("'{port}' is not a port"))?;
+    Ok((host.trim_matches(['[', ']']).to_owned(), port))
+}
+
 /// A line for whoever started a broker. One that is not read any more is no reason to stop.
 fn say(line: &str) {
     use std::io::Write;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use highwater_core::config::BrokerConfig;
 
-use super::{Failure, say};
+use super::{Failure, host_and_port, say};
 use crate::{host, logging};
 
 #[derive(Debug, clap::Args)]
@@ -14,6 +14,9 @@ pub struct Arguments {
     /// A property that counts instead of the file's.
     #[arg(long = "override", value_name = "KEY=VALUE", value_parser = key_and_value)]
     overrides: Vec<(String, String)>,
+    /// Where metrics (/metrics), health (/healthz), the lab and the book are served; nowhere if not given.
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    http: Option<(String, u16)>,
 }
 
 fn key_and_value(text: &str) -> Result<(String, String), String> {
@@ -33,9 +36,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if loaded.config.node_id < 0 {
         return Err(format!("{file}: broker.id is not set; give each broker a number of its own").into());
     }
-    host::run(&loaded.config, None, |addresses| {
+    host::run(&loaded.config, arguments.http.clone(), |addresses| {
         for listener in &addresses.listeners {
             say(&format!("listening on {}:{}", listener.host, listener.port));
+        }
+        if let Some(http) = addresses.page {
+            say(&format!("metrics on http://{http}/metrics"));
         }
     })?;
     Ok(())

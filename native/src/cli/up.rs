@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use highwater_core::config::{BrokerConfig, Setting};
 
-use super::{Failure, say};
+use super::{Failure, host_and_port, say};
 use crate::{host, logging};
 
 /// What differs from `server` with an empty file, so that one machine with one broker works at once.
@@ -28,12 +28,6 @@ pub struct Arguments {
     /// Where the lab and the book are served.
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "HOST:PORT", value_parser = host_and_port)]
     http: (String, u16),
-}
-
-fn host_and_port(text: &str) -> Result<(String, u16), String> {
-    let (host, port) = text.rsplit_once(':').ok_or("it must read HOST:PORT")?;
-    let port = port.parse().map_err(|_| format!("'{port}' is not a port"))?;
-    Ok((host.trim_matches(['[', ']']).to_owned(), port))
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

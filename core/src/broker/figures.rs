@@ -1,0 +1,58 @@
+//! What a host may read of a broker to show it to an operator (`/metrics`, `/healthz`).
+//!
+//! These look and change nothing. A broker may have many partitions, and whoever looks holds it up, so
+//! logs are shown a few at a time.
+
+use super::Broker;
+use crate::replica::partition::PartitionId;
+use crate::types::{Offset, TopicPartition};
+
+/// One log in figures, named as Kafka names them (`UnifiedLog`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFigures {
+    pub partition: TopicPartition,
+    pub size_bytes: u64,
+    pub log_start_offset: Offset,
+    pub log_end_offset: Offset,
+    pub segments: usize,
+}
+
+/// One log directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogDirectoryFigures {
+    /// As configured.
+    pub path: String,
+    pub is_offline: bool,
+}
+
+impl Broker {
+    /// The logs of up to `most` partitions from number `from` on, and the number to go on from; `None`
+    /// when these were the last.
+    pub fn log_figures(&self, from: PartitionId, most: u32) -> (Vec<LogFigures>, Option<PartitionId>) {
+        let topics = &self.state.topics;
+        let end = from.saturating_add(most).min(topics.next_partition());
+        let partitions = (from..end).filter_map(|id| topics.partition(id));
+        let figures = partitions.filter_map(|partition| {
+            let log = partition.log().ok()?;
+            Some(LogFigures {
+                partition: partition.name().clone(),
+                size_bytes: log.size_bytes(),
+                log_start_offset: log.log_start(),
+                log_end_offset: log.log_end(),
+                segments: log.closed_segments().len() + 1,
+            })
+        });
+        let next = (end < topics.next_partition()).then_some(end);
+        (figures.collect(), next)
+    }
+
+    /// The log directories, in the order of `log.dirs`.
+    pub fn log_directory_figures(&self) -> Vec<LogDirectoryFigures> {
+        let directories = self.state.directories.iter();
+        let figures = directories.map(|(_, directory)| LogDirectoryFigures {
+            path: directory.path.clone(),
+            is_offline: directory.failed.is_some(),
+        });
+        figures.collect()
+    }
+}

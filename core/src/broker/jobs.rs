@@ -15,7 +15,7 @@ use crate::replica::partition::PartitionId;
 use crate::types::Offset;
 
 /// Who wants a job's result.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum JobFor {
     Boot {
         dir: DirId,

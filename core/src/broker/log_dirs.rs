@@ -23,7 +23,7 @@ const UNKNOWN_BYTES: i64 = -1;
 const FIRST_WITH_VOLUMES: i16 = 4;
 
 /// A request that waits for the sizes of the volumes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DescribingLogDirs {
     caller: Caller,
     /// `None`: all partitions.

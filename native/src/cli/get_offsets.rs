@@ -1,11 +1,17 @@
 //! `highwater get-offsets`: where partitions begin and end, with the options and in the lines of
 //! Kafka's `kafka-get-offsets.sh`.
 
+use std::ops::Range;
+
 use highwater_core::protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use highwater_core::protocol::messages::{ListOffsetsRequest, MetadataRequest, message};
 
 use super::Failure;
 use super::client::{Client, ask, check};
+use super::include_list::IncludeList;
+
+/// `ListOffsetsResponse.UNKNOWN_OFFSET`: there is none.
+const UNKNOWN_OFFSET: i64 = -1;
 
 /// The options of `kafka-get-offsets.sh`.
 #[derive(Debug, clap::Args)]
@@ -13,13 +19,14 @@ pub struct Arguments {
     /// The broker to ask, as host:port; several with commas between them.
     #[arg(long, alias = "broker-list")]
     bootstrap_server: String,
-    /// The topic; several with '|' or ',' between them. All, if not given.
+    /// The topic, as a regular expression for whole names. All, if not given.
     #[arg(long)]
     topic: Option<String>,
     /// Partitions, with commas between them. All, if not given.
-    #[arg(long, value_delimiter = ',', requires = "topic")]
+    #[arg(long, value_delimiter = ',')]
     partitions: Vec<i32>,
-    /// Topics and partitions: topic:partition, topic:first-end (without the end), topic.
+    /// Topics and partitions: topic:partition, topic:first-end (without the end), topic; where the topic is
+    /// a regular expression, or left out.
     #[arg(long, value_delimiter = ',', conflicts_with_all = ["topic", "partitions"])]
     topic_partitions: Vec<String>,
     /// A timestamp in ms, or latest (-1), earliest (-2), max-timestamp (-3), earliest-local (-4),
@@ -65,19 +72,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         for partition in &topic.partitions {
             let index = partition.partition_index;
             match check(partition.error_code, None) {
-                Ok(()) if partition.offset < 0 => lines.push((topic.name.to_string(), index, String::new())),
-                Ok(()) => lines.push((topic.name.to_string(), index, partition.offset.to_string())),
+                Ok(()) if partition.offset == UNKNOWN_OFFSET => {}
+                Ok(()) => {
+                    let line = format!("{}:{index}:{}", topic.name, partition.offset);
+                    lines.push((format!("{}-{index}", topic.name), line));
+                }
                 Err(error) => eprintln!(
-                    "Skip getting offsets for topic-partition {}-{index}: {error}",
+                    "Skip getting offsets for topic-partition {}-{index} due to error: {error}",
                     topic.name
                 ),
             }
         }
     }
+    // In the order of the partitions' names: 10 before 2.
     lines.sort();
-    lines
-        .iter()
-        .for_each(|(topic, index, offset)| println!("{topic}:{index}:{offset}"));
+    lines.iter().for_each(|(_, line)| println!("{line}"));
     Ok(())
 }
 
@@ -100,12 +109,20 @@ fn parse_time(text: &str) -> Result<i64, Failure> {
 }
 
 /// Which partitions of a topic: from the first on, up to but without the end.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Filter {
     /// `None`: any topic.
-    topic: Option<String>,
-    first: i32,
-    end: i32,
+    topic: Option<IncludeList>,
+    /// `None`: any partition.
+    partitions: Option<Vec<Range<i32>>>,
+}
+
+impl Filter {
+    fn allows(&self, topic: &str, partition: i32) -> bool {
+        let partitions = self.partitions.as_ref();
+        self.topic.as_ref().is_none_or(|list| list.allows(topic))
+            && partitions.is_none_or(|ranges| ranges.iter().any(|range| range.contains(&partition)))
+    }
 }
 
 fn filters(arguments: &Arguments) -> Result<Vec<Filter>, Failure> {
@@ -116,31 +133,32 @@ fn filters(arguments: &Arguments) -> Result<Vec<Filter>, Failure> {
             .map(|text| parse_filter(text))
             .collect();
     }
-    let ranges: Vec<(i32, i32)> = match arguments.partitions.as_slice() {
-        [] => vec![(0, i32::MAX)],
-        some => some
-            .iter()
-            .map(|index| (*index, index.saturating_add(1)))
-            .collect(),
-    };
-    let topics: Vec<Option<String>> = match &arguments.topic {
-        None => vec![None],
-        Some(list) => list
-            .split(['|', ','])
-            .map(|name| Some(name.trim().to_owned()))
-            .collect(),
-    };
-    let every = topics
-        .iter()
-        .flat_map(|topic| ranges.iter().map(move |range| (topic.clone(), *range)));
-    Ok(every
-        .map(|(topic, (first, end))| Filter { topic, first, end })
-        .collect())
+    let ranges = arguments.partitions.iter().map(|index| only(*index));
+    let ranges: Vec<_> = ranges.collect();
+    Ok(vec![Filter {
+        topic: arguments.topic.as_deref().map(IncludeList::parse).transpose()?,
+        partitions: (!ranges.is_empty()).then_some(ranges),
+    }])
+}
+
+fn only(partition: i32) -> Range<i32> {
+    partition..partition.saturating_add(1)
 }
 
 fn parse_filter(text: &str) -> Result<Filter, Failure> {
+    let (topic, range) = text.split_once(':').unwrap_or((text, ""));
+    let topic = (!topic.is_empty())
+        .then(|| IncludeList::parse(topic))
+        .transpose()?;
+    Ok(Filter {
+        topic,
+        partitions: Some(vec![parse_range(text, range)?]),
+    })
+}
+
+/// The part behind the colon of the whole text.
+fn parse_range(text: &str, range: &str) -> Result<Range<i32>, Failure> {
     let bad = || format!("--topic-partitions {text}: it reads topic:partition, topic:first-end or topic");
-    let (topic, range) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
     let number = |text: &str, otherwise| {
         if text.is_empty() {
             Ok(otherwise)
@@ -148,18 +166,10 @@ fn parse_filter(text: &str) -> Result<Filter, Failure> {
             text.parse().map_err(|_| bad())
         }
     };
-    let (first, end) = match range.split_once('-') {
-        Some((first, end)) => (number(first, 0)?, number(end, i32::MAX)?),
-        None if range.is_empty() => (0, i32::MAX),
-        None => {
-            let only: i32 = range.parse().map_err(|_| bad())?;
-            (only, only.saturating_add(1))
-        }
-    };
-    Ok(Filter {
-        topic: (!topic.is_empty()).then(|| topic.to_owned()),
-        first,
-        end,
+    Ok(match range.split_once('-') {
+        Some((first, end)) => number(first, 0)?..number(end, i32::MAX)?,
+        None if range.is_empty() => 0..i32::MAX,
+        None => only(range.parse().map_err(|_| bad())?),
     })
 }
 
@@ -184,12 +194,7 @@ fn matching(
             .partitions
             .iter()
             .map(|partition| partition.partition_index)
-            .filter(|index| {
-                filters.iter().any(|filter| {
-                    filter.topic.as_deref().is_none_or(|topic| topic == name)
-                        && (filter.first..filter.end).contains(index)
-                })
-            });
+            .filter(|index| filters.iter().any(|filter| filter.allows(name, *index)));
         let chosen: Vec<i32> = chosen.collect();
         if !chosen.is_empty() {
             found.push((name.to_owned(), chosen));
@@ -213,17 +218,16 @@ mod tests {
 
     #[test]
     fn partitions_are_chosen_one_by_one_or_by_range() {
-        let filter = |topic: Option<&str>, first, end| Filter {
-            topic: topic.map(str::to_owned),
-            first,
-            end,
-        };
-        assert_eq!(parse_filter("a:2").unwrap(), filter(Some("a"), 2, 3));
-        assert_eq!(parse_filter("a:2-5").unwrap(), filter(Some("a"), 2, 5));
-        assert_eq!(parse_filter("a:-5").unwrap(), filter(Some("a"), 0, 5));
-        assert_eq!(parse_filter("a:5-").unwrap(), filter(Some("a"), 5, i32::MAX));
-        assert_eq!(parse_filter(":1").unwrap(), filter(None, 1, 2));
-        assert_eq!(parse_filter("a").unwrap(), filter(Some("a"), 0, i32::MAX));
+        let range = |text: &str| parse_filter(text).unwrap().partitions.unwrap().remove(0);
+        assert_eq!(range("a:2"), 2..3);
+        assert_eq!(range("a:2-5"), 2..5);
+        assert_eq!(range("a:-5"), 0..5);
+        assert_eq!(range("a:5-"), 5..i32::MAX);
+        assert_eq!(range("a"), 0..i32::MAX);
+        let any = parse_filter(":1").unwrap();
+        assert!(any.allows("a", 1) && any.allows("b", 1) && !any.allows("b", 2));
+        let some = parse_filter("a.*").unwrap();
+        assert!(some.allows("ab", 7) && !some.allows("ba", 7));
         assert!(parse_filter("a:x").is_err());
     }
 }

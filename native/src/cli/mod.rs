@@ -5,6 +5,7 @@ mod configs;
 mod delete_records;
 mod dump_log;
 mod get_offsets;
+mod include_list;
 mod server;
 mod topics;
 mod up;

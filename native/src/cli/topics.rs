@@ -1,8 +1,7 @@
 //! `highwater topics`: creates, lists, describes, alters and deletes topics, with the options and in
 //! the lines of Kafka's `kafka-topics.sh`.
-//!
-//! One difference: `--topic` takes names with `|` or `,` between them, no other regular expression.
 
+use highwater_core::error::ErrorCode;
 use highwater_core::protocol::messages::create_partitions_request::{
     CreatePartitionsAssignment, CreatePartitionsTopic,
 };
@@ -23,6 +22,7 @@ use highwater_core::types::Uuid;
 
 use super::Failure;
 use super::client::{Client, ask, check};
+use super::include_list::IncludeList;
 
 /// `ConfigResource.Type` of topics, and `ConfigSource` of what nobody set.
 const TOPIC_RESOURCE: i8 = 2;
@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Delete topics.
     #[arg(long, requires = "topic")]
     delete: bool,
-    /// The topic; several with '|' or ',' between them, but to create one.
+    /// The topic; but to create one, a regular expression for whole names.
     #[arg(long)]
     topic: Option<String>,
     /// Partitions that the topic is to have; the broker's default if not given.
@@ -114,16 +114,13 @@ fn chosen(client: &mut Client, arguments: &Arguments) -> Result<Vec<String>, Fai
         request.allow_auto_topic_creation = false;
     });
     let answer = ask!(client, Metadata, request)?;
-    let wanted: Option<Vec<&str>> = arguments
-        .topic
-        .as_deref()
-        .map(|list| list.split(['|', ',']).map(str::trim).collect());
+    let wanted = arguments.topic.as_deref().map(IncludeList::parse).transpose()?;
     let topics = answer
         .topics
         .iter()
         .filter(|topic| !(arguments.exclude_internal && topic.is_internal));
     let names = topics.filter_map(|topic| topic.name.as_deref());
-    let names = names.filter(|name| wanted.as_ref().is_none_or(|wanted| wanted.contains(name)));
+    let names = names.filter(|name| wanted.as_ref().is_none_or(|wanted| wanted.allows(name)));
     let mut names: Vec<String> = names.map(str::to_owned).collect();
     names.sort();
     Ok(names)
@@ -131,9 +128,6 @@ fn chosen(client: &mut Client, arguments: &Arguments) -> Result<Vec<String>, Fai
 
 fn create(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
     let name = arguments.topic.as_deref().unwrap_or_default();
-    if arguments.if_not_exists && !chosen(client, arguments)?.is_empty() {
-        return Ok(());
-    }
     let assignment = arguments
         .replica_assignment
         .as_deref()
@@ -174,6 +168,10 @@ fn create(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
     });
     let answer = ask!(client, CreateTopics, request)?;
     for result in &answer.topics {
+        let exists = result.error_code == ErrorCode::TopicAlreadyExists.code();
+        if exists && arguments.if_not_exists {
+            return Ok(());
+        }
         check(result.error_code, result.error_message.as_deref())?;
     }
     println!("Created topic {name}.");

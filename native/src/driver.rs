@@ -26,6 +26,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::disk::{Disk, JobReader};
+use crate::peers::Peers;
 use crate::progress::JobProgress;
 use crate::server::{Answer, Connection, Connections};
 use crate::timer::Timer;
@@ -98,6 +99,7 @@ pub struct Driver {
     core: Mutex<Box<dyn Machine>>,
     pub disk: Disk,
     pub connections: Connections,
+    pub peers: Peers,
     pub clock: Clock,
     pub admission: ArcSwap<Admission>,
     timer: Timer,
@@ -130,6 +132,7 @@ impl Driver {
             core: Mutex::new(core),
             disk,
             connections,
+            peers: Peers::default(),
             clock,
             admission: ArcSwap::default(),
             timer: Timer::new(),
@@ -138,6 +141,12 @@ impl Driver {
         });
         let weak = Arc::downgrade(&driver);
         driver.disk.notify_with(move |input| {
+            if let Some(driver) = weak.upgrade() {
+                driver.submit(input);
+            }
+        });
+        let weak = Arc::downgrade(&driver);
+        driver.peers.report_with(move |input| {
             if let Some(driver) = weak.upgrade() {
                 driver.submit(input);
             }
@@ -276,10 +285,12 @@ impl Driver {
     fn carry_out(self: &Arc<Self>, output: Output, round: &mut Round) {
         match output {
             Output::Disk { .. } | Output::Job { .. } => {}
-            Output::OpenSession { .. }
-            | Output::CloseSession { .. }
-            | Output::Coordinate { .. }
-            | Output::Send { .. } => {}
+            Output::OpenSession { .. } | Output::CloseSession { .. } | Output::Coordinate { .. } => {}
+            Output::Send { to, id, sent, frame } => {
+                if let Err(why) = self.peers.send(to, id, sent, frame) {
+                    self.push(Input::SendFailed { id, why });
+                }
+            }
             Output::Respond { conn, request, parts } => match self.answer(conn, request, parts) {
                 Ok(connection) => {
                     let new = |c: &Arc<Connection>| round.to_send.iter().all(|known| known.id != c.id);

@@ -21,6 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::Clock;
 use crate::disk::{Disk, LockError, disk_error};
 use crate::driver::{Driver, Stage, Untraced};
+use crate::peers::PeerLimits;
 use crate::server::{BindError, Bound, Connections, Limits, Workers, accept, bind};
 
 /// Below this many descriptors a broker with some hundred partitions runs short.
@@ -93,6 +94,7 @@ pub fn run(
         clock,
         Some(main.handle().clone()),
     );
+    driver.peers.start(PeerLimits::of(config), workers.handles());
     let result = main.block_on(serve(&driver, sockets, page, workers, move || ready(&addresses)));
     // Jobs that still run only read; nobody waits for them.
     main.shutdown_background();

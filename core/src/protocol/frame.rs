@@ -10,8 +10,10 @@ use thiserror::Error;
 pub const LENGTH_BYTES: usize = 4;
 /// The shortest frame that can be a request: API key, version, correlation id.
 pub const SHORTEST_REQUEST_BYTES: i32 = 8;
+/// The shortest frame that can be an answer: the correlation id.
+pub const SHORTEST_ANSWER_BYTES: i32 = 4;
 
-/// A length that no request has; the connection is closed with this as its line. The text names
+/// A length that no request, or no answer, has; the connection is closed with this as its line. The text names
 /// the likely cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BadFrame {
@@ -36,6 +38,8 @@ pub enum BadFrame {
          raise it, send smaller requests, or this is no Kafka client"
     )]
     TooLarge { length: i32, most: i32 },
+    #[error("an answer cannot have {0} bytes: what listens there is no Kafka broker")]
+    NoAnswer(i32),
 }
 
 fn ascii(bytes: &[u8; 4]) -> &str {
@@ -54,6 +58,16 @@ pub fn request_length(prefix: [u8; LENGTH_BYTES], most: i32) -> Result<usize, Ba
         _ if length > most => Err(BadFrame::TooLarge { length, most }),
         _ if length < SHORTEST_REQUEST_BYTES => Err(BadFrame::TooShort { length }),
         _ => Ok(length as usize),
+    }
+}
+
+/// How many bytes of an answer follow the length `prefix`, at most `most`.
+pub fn answer_length(prefix: [u8; LENGTH_BYTES], most: i32) -> Result<usize, BadFrame> {
+    let length = i32::from_be_bytes(prefix);
+    if (SHORTEST_ANSWER_BYTES..=most).contains(&length) {
+        Ok(length as usize)
+    } else {
+        Err(BadFrame::NoAnswer(length))
     }
 }
 
@@ -83,6 +97,18 @@ mod tests {
     fn a_length_within_the_limit_passes() {
         assert_eq!(request_length([0, 0, 0, 8], MOST), Ok(8));
         assert_eq!(request_length(MOST.to_be_bytes(), MOST), Ok(MOST as usize));
+    }
+
+    #[test]
+    fn an_answer_has_a_correlation_id_and_a_limit() {
+        assert_eq!(answer_length([0, 0, 0, 4], MOST), Ok(4));
+        assert_eq!(answer_length(MOST.to_be_bytes(), MOST), Ok(MOST as usize));
+        for length in [-1, 0, 3, MOST + 1, i32::from_be_bytes(*b"HTTP")] {
+            assert_eq!(
+                answer_length(length.to_be_bytes(), MOST),
+                Err(BadFrame::NoAnswer(length))
+            );
+        }
     }
 
     #[test]

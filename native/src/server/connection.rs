@@ -15,6 +15,7 @@ use bytes::Bytes;
 use highwater_core::broker::{Admitted, admit};
 use highwater_core::io::Input;
 use highwater_core::protocol::ApiKey;
+use highwater_core::protocol::frame::request_length;
 use highwater_core::record::Workspace;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -123,7 +124,11 @@ impl<'a> Task<'a> {
         Self {
             driver,
             connection,
-            inbound: Inbound::new(Arc::clone(&shared.buffers), shared.limits.request_max_bytes),
+            inbound: Inbound::new(
+                Arc::clone(&shared.buffers),
+                shared.limits.request_max_bytes,
+                request_length,
+            ),
             share: shared.budget.share(),
             held: None,
             readable: true,

@@ -14,7 +14,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use highwater_core::protocol::frame::{BadFrame, LENGTH_BYTES, request_length};
+use highwater_core::protocol::frame::{BadFrame, LENGTH_BYTES};
 use rustix::net::RecvFlags;
 
 use super::buffers::{Buffers, FrameBuffer, LARGE_BYTES};
@@ -26,11 +26,17 @@ thread_local! {
     static SCRATCH: RefCell<BytesMut> = RefCell::default();
 }
 
+/// How many bytes follow a frame's length, of at most so many:
+/// [`request_length`](highwater_core::protocol::frame::request_length) or
+/// [`answer_length`](highwater_core::protocol::frame::answer_length).
+pub type LengthOf = fn([u8; LENGTH_BYTES], i32) -> Result<usize, BadFrame>;
+
 /// The receiving side of one connection.
 #[derive(Debug)]
 pub struct Inbound {
     buffers: Arc<Buffers>,
     most: i32,
+    length_of: LengthOf,
     /// Bytes that arrived and are not taken yet: part of a small frame, or frames that must wait.
     left: BytesMut,
     large: Option<LargeFrame>,
@@ -56,11 +62,12 @@ pub enum Received {
 }
 
 impl Inbound {
-    /// `most` is `socket.request.max.bytes`.
-    pub fn new(buffers: Arc<Buffers>, most: i32) -> Self {
+    /// `most` is the largest frame that is taken, for requests `socket.request.max.bytes`.
+    pub fn new(buffers: Arc<Buffers>, most: i32, length_of: LengthOf) -> Self {
         Self {
             buffers,
             most,
+            length_of,
             left: BytesMut::new(),
             large: None,
             expects_large: false,
@@ -78,7 +85,7 @@ impl Inbound {
         let Some(&prefix) = self.left.first_chunk::<LENGTH_BYTES>() else {
             return Ok(None);
         };
-        let length = request_length(prefix, self.most)?;
+        let length = (self.length_of)(prefix, self.most)?;
         if self.left.len() >= LENGTH_BYTES + length {
             self.expects_large = length >= LARGE_BYTES;
             let frame = self.left.split_to(LENGTH_BYTES + length);
@@ -174,12 +181,13 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
+    use highwater_core::protocol::frame::request_length;
     use proptest::prelude::*;
 
     use super::*;
 
     fn inbound() -> Inbound {
-        Inbound::new(Arc::new(Buffers::default()), 104_857_600)
+        Inbound::new(Arc::new(Buffers::default()), 104_857_600, request_length)
     }
 
     fn framed(body: &[u8]) -> Vec<u8> {

@@ -92,6 +92,11 @@ impl Workers {
         }
     }
 
+    /// The threads, for whatever else works with sockets.
+    pub fn handles(&self) -> Vec<tokio::runtime::Handle> {
+        self.threads.iter().map(|(handle, _)| handle.clone()).collect()
+    }
+
     /// Serves a connection on the thread that has the fewest.
     fn serve(&self, socket: TcpStream, peer: SocketAddr, listener: ListenerId, driver: &Arc<Driver>) {
         let connections = &driver.connections;

@@ -13,7 +13,9 @@ mod listener;
 mod outbound;
 
 pub use budget::Budget;
+pub(crate) use buffers::{Buffers, LARGE_BYTES};
 pub use connection::serve;
 pub use connections::{Connection, Connections, Limits};
+pub(crate) use inbound::{Inbound, Received};
 pub use listener::{BindError, Bound, Workers, accept, bind};
 pub use outbound::Answer;

@@ -1,0 +1,308 @@
+//! One connection's task: connect, write, read, wait; and at its end tell what did not come through.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use highwater_core::broker::{SentAs, admit_answer};
+use highwater_core::io::{Input, Peer, SendId};
+use highwater_core::protocol::ApiKey;
+use highwater_core::protocol::frame::answer_length;
+use smallvec::SmallVec;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{Outgoing, PeerLimits, Shared};
+use crate::server::{Inbound, LARGE_BYTES, Received};
+
+/// Rounds of work before other tasks of the thread have their turn.
+const ROUNDS_A_TURN: usize = 16;
+
+/// How a connection ended.
+enum End {
+    /// Nothing was under way: idle for long, or not wanted any more.
+    Quiet(&'static str),
+    /// All that is under way or waits has failed.
+    Failed(String),
+}
+
+/// A request that was taken up, until its answer comes.
+struct UnderWay {
+    id: SendId,
+    sent: SentAs,
+    deadline: Instant,
+}
+
+struct Connection<'a> {
+    shared: &'a Shared,
+    limits: &'a PeerLimits,
+    to: &'a Peer,
+    number: u64,
+    requests: &'a mut UnboundedReceiver<Outgoing>,
+    stream: TcpStream,
+    inbound: Inbound,
+    /// What is left to write.
+    unsent: VecDeque<Bytes>,
+    under_way: &'a mut VecDeque<UnderWay>,
+    /// Nobody will send by this connection any more.
+    is_replaced: bool,
+    idle_since: Instant,
+}
+
+/// Serves a connection from its making to its end.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    to: Peer,
+    number: u64,
+    mut requests: UnboundedReceiver<Outgoing>,
+) {
+    let mut under_way = VecDeque::new();
+    let end = serve(&shared, &to, number, &mut requests, &mut under_way).await;
+    let why = match end {
+        End::Quiet(why) => {
+            tracing::debug!(
+                "closed the connection to broker {} ({}): {why}",
+                to.broker,
+                address(&to)
+            );
+            return;
+        }
+        End::Failed(why) => why,
+    };
+    tracing::debug!("the connection to broker {} failed: {why}", to.broker);
+    shared.remove(&to, number);
+    let waiting = std::iter::from_fn(|| requests.try_recv().ok());
+    let ids = under_way.into_iter().map(|request| request.id);
+    for id in ids.chain(waiting.map(|request| request.id)) {
+        let why = why.clone();
+        shared.report(Input::SendFailed { id, why });
+    }
+}
+
+async fn serve(
+    shared: &Shared,
+    to: &Peer,
+    number: u64,
+    requests: &mut UnboundedReceiver<Outgoing>,
+    under_way: &mut VecDeque<UnderWay>,
+) -> End {
+    let Some(network) = shared.network.get() else {
+        return End::Quiet("there is no network");
+    };
+    let limits = &network.limits;
+    let stream = match connect(to, limits).await {
+        Ok(stream) => stream,
+        Err(why) => return End::Failed(why),
+    };
+    let inbound = Inbound::new(
+        Arc::clone(&shared.buffers),
+        limits.answer_max_bytes,
+        answer_length,
+    );
+    let connection = Connection {
+        shared,
+        limits,
+        to,
+        number,
+        requests,
+        stream,
+        inbound,
+        unsent: VecDeque::new(),
+        under_way,
+        is_replaced: false,
+        idle_since: Instant::now(),
+    };
+    connection.run().await
+}
+
+async fn connect(to: &Peer, limits: &PeerLimits) -> Result<TcpStream, String> {
+    let failed = |why: String| format!("cannot connect to {}: {why}", address(to));
+    let connecting = TcpStream::connect((&*to.host, to.port));
+    let stream = match timeout(limits.connect_timeout, connecting).await {
+        Ok(connected) => connected.map_err(|error| failed(error.to_string()))?,
+        Err(_) => {
+            let waited_ms = limits.connect_timeout.as_millis();
+            return Err(failed(format!("no answer within {waited_ms} ms")));
+        }
+    };
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!("cannot set TCP_NODELAY for {}: {error}", address(to));
+    }
+    Ok(stream)
+}
+
+fn address(to: &Peer) -> String {
+    format!("{}:{}", to.host, to.port)
+}
+
+impl Connection<'_> {
+    async fn run(mut self) -> End {
+        let mut rounds = 0;
+        loop {
+            self.take_requests();
+            let progress = self.write().and_then(|()| self.read());
+            match progress {
+                Ok(true) => {
+                    rounds += 1;
+                    if rounds % ROUNDS_A_TURN == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                Ok(false) => {
+                    if let Some(end) = self.wait().await {
+                        return end;
+                    }
+                }
+                Err(why) => return End::Failed(why),
+            }
+        }
+    }
+
+    fn take_requests(&mut self) {
+        loop {
+            match self.requests.try_recv() {
+                Ok(request) => self.take(request),
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => {
+                    self.is_replaced = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, request: Outgoing) {
+        self.under_way.push_back(UnderWay {
+            id: request.id,
+            sent: request.sent,
+            deadline: Instant::now() + self.limits.request_timeout,
+        });
+        self.unsent.push_back(request.frame);
+    }
+
+    /// Writes until all is written or the socket takes no more.
+    fn write(&mut self) -> Result<(), String> {
+        while let Some(frame) = self.unsent.front_mut() {
+            match self.stream.try_write(frame) {
+                Ok(count) => frame.advance(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(self.lost(&error)),
+            }
+            if frame.is_empty() {
+                self.unsent.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads once and hands over the answers that are whole; true if anything came.
+    fn read(&mut self) -> Result<bool, String> {
+        let (stream, inbound) = (&self.stream, &mut self.inbound);
+        let received = stream.try_io(Interest::READABLE, || inbound.receive(stream.as_fd()));
+        let mut frames = SmallVec::<[Bytes; 4]>::new();
+        let bad = loop {
+            match inbound.next_frame() {
+                Ok(Some(frame)) => frames.push(frame),
+                Ok(None) => break None,
+                Err(bad) => break Some(bad),
+            }
+        };
+        inbound.settle();
+        for frame in frames {
+            self.answered(frame)?;
+        }
+        if let Some(bad) = bad {
+            return Err(format!("{}: {bad}", address(self.to)));
+        }
+        match received {
+            Ok(Received::Some(_) | Received::All(_)) => Ok(true),
+            Ok(Received::End) => Err(format!("{} closed the connection", address(self.to))),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+
+    fn answered(&mut self, frame: Bytes) -> Result<(), String> {
+        let Some(&UnderWay { id, sent, .. }) = self.under_way.front() else {
+            return Err(format!("{} answered what was not asked", address(self.to)));
+        };
+        let frame = detach(frame, sent.api);
+        let answer = admit_answer(&frame, sent).map_err(|malformed| {
+            let api = sent.api;
+            format!(
+                "the answer of {} to {api} cannot be read: {malformed}",
+                address(self.to)
+            )
+        })?;
+        if answer.correlation_id != id as i32 {
+            return Err(format!(
+                "{} answered another request than the one due",
+                address(self.to)
+            ));
+        }
+        self.under_way.pop_front();
+        self.idle_since = Instant::now();
+        let answer = Box::new(answer);
+        self.shared.report(Input::Response { id, answer });
+        Ok(())
+    }
+
+    fn lost(&self, error: &io::Error) -> String {
+        format!("the connection to {} is lost: {error}", address(self.to))
+    }
+
+    /// Waits until there is something to do; answers the connection's end if that has come.
+    async fn wait(&mut self) -> Option<End> {
+        let deadline = match self.under_way.front() {
+            Some(first) => Some(first.deadline),
+            None if self.is_replaced => return Some(End::Quiet("the broker has another address now")),
+            None => self.limits.max_idle.map(|idle| self.idle_since + idle),
+        };
+        let due = async {
+            match deadline {
+                Some(deadline) => sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            request = self.requests.recv(), if !self.is_replaced => match request {
+                Some(request) => self.take(request),
+                None => self.is_replaced = true,
+            },
+            // What is wrong with the socket, the next read or write will say.
+            _ = self.stream.readable() => {}
+            _ = self.stream.writable(), if !self.unsent.is_empty() => {}
+            () = due => return self.time_out(),
+        }
+        None
+    }
+
+    /// The first answer is overdue, or nothing was asked for long.
+    fn time_out(&mut self) -> Option<End> {
+        if self.under_way.is_empty() {
+            let waits = || !self.requests.is_empty();
+            let out = self.shared.remove_idle(self.to, self.number, waits);
+            return out.then_some(End::Quiet("idle for longer than connections.max.idle.ms"));
+        }
+        let waited_ms = self.limits.request_timeout.as_millis();
+        Some(End::Failed(format!(
+            "{} has not answered within {waited_ms} ms (request.timeout.ms)",
+            address(self.to)
+        )))
+    }
+}
+
+/// A small answer that may be kept for a while shall not keep the thread's whole receiving buffer, of
+/// which it is a slice. Fetched records are written soon, and not copied.
+fn detach(frame: Bytes, api: ApiKey) -> Bytes {
+    if api == ApiKey::Fetch || frame.len() >= LARGE_BYTES {
+        return frame;
+    }
+    Bytes::copy_from_slice(&frame)
+}

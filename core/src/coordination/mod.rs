@@ -26,19 +26,18 @@ mod path;
 mod record;
 mod service;
 mod session;
-mod sessions;
 mod snapshot;
 mod store;
+#[cfg(test)]
+mod testing;
 mod tree;
-mod watches;
 
 pub use multi::{Multi, MultiError, NodeError, NodeKind, Op, OpResult};
-pub use service::{Resume, Service, ServiceInput, ServiceOptions, ServiceOutput, WatchOn};
+pub use service::{ClientId, Resume, Service, ServiceInput, ServiceOptions, ServiceOutput, WatchOn};
 pub use session::{
     CoordinationEvent, CoordinationOp, CoordinationReply, Found, OpId, Read, SessionEpoch, SessionId,
     WatchKind,
 };
-pub use sessions::ClientId;
 pub use snapshot::{Damaged, Recovered, recover};
 pub use store::{Coordination, LOG_PATH, SNAPSHOT_PATH};
 pub use tree::{MAX_DATA_BYTES, Node, Stat, Tree, Zxid};

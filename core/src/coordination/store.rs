@@ -154,6 +154,12 @@ impl Coordination {
         ticket
     }
 
+    /// Begins the log anew once it is longer than this and than the last snapshot.
+    #[cfg(test)]
+    pub(super) fn snapshot_after(&mut self, bytes: u64) {
+        self.snapshot_after_bytes = bytes;
+    }
+
     /// Puts what just happened behind the rest of the log.
     fn write(&mut self, disk: &mut DiskQueue, change: &Change) {
         let bytes = record::encode(self.tree.zxid(), change);
@@ -200,35 +206,11 @@ fn describe((op, result): (&Op, &OpResult)) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coordination::{OpResult, recover};
+    use crate::coordination::recover;
+    use crate::coordination::testing::Files;
     use crate::disk::DiskQueue;
     use crate::trace::{EventId, Trace};
     use crate::types::Rng;
-
-    /// The two files, as operations have left them.
-    #[derive(Clone, Default)]
-    struct Files {
-        log: Vec<u8>,
-        snapshot: Vec<u8>,
-    }
-
-    impl Files {
-        /// Does one operation, of an append only the first `part` bytes.
-        fn apply(&mut self, op: &DiskOp, part: usize) {
-            match op {
-                DiskOp::Append { at, bufs, .. } => {
-                    let bytes = bufs.concat();
-                    self.log.truncate(*at as usize);
-                    assert_eq!(self.log.len() as u64, *at, "no hole");
-                    self.log.extend_from_slice(&bytes[..part.min(bytes.len())]);
-                }
-                DiskOp::Truncate { len, .. } => self.log.truncate(*len as usize),
-                DiskOp::Replace { bytes, .. } => self.snapshot = bytes.to_vec(),
-                DiskOp::Open { .. } | DiskOp::Sync { .. } | DiskOp::SyncDirectory { .. } => {}
-                other => panic!("unexpected {other:?}"),
-            }
-        }
-    }
 
     /// Runs `work` on a store opened on the files; hands back the operations it queued.
     fn run<R>(
@@ -243,7 +225,7 @@ mod tests {
             trace: &mut trace,
             cause: EventId::NONE,
         };
-        let recovered = recover(&files.snapshot, &files.log).unwrap();
+        let recovered = files.recover().unwrap();
         let mut store = Coordination::open(&mut cx, 0, recovered);
         store.snapshot_after_bytes = 300;
         let result = work(&mut store, &mut cx);
@@ -287,17 +269,12 @@ mod tests {
         let mut files = Files::default();
         for (ticket, op) in &ops {
             let acknowledged = tickets.iter().filter(|done| *done < ticket).count();
-            let length = if let DiskOp::Append { bufs, .. } = op {
-                bufs.concat().len()
-            } else {
-                1
-            };
-            for part in 0..length {
+            for part in 0..Files::steps(op) {
                 let mut killed = files.clone();
                 if part > 0 {
                     killed.apply(op, part);
                 }
-                let found = recover(&killed.snapshot, &killed.log).unwrap();
+                let found = killed.recover().unwrap();
                 let zxid = found.tree.zxid() as usize;
                 assert!(zxid >= acknowledged, "{acknowledged} acknowledged, {zxid} found");
                 assert_eq!(found.tree, states[zxid], "exactly the multis up to {zxid}");
@@ -305,7 +282,7 @@ mod tests {
             }
             files.apply(op, usize::MAX);
         }
-        assert_eq!(recover(&files.snapshot, &files.log).unwrap().tree, states[40]);
+        assert_eq!(files.recover().unwrap().tree, states[40]);
     }
 
     #[test]
@@ -321,7 +298,7 @@ mod tests {
             store.tree().clone()
         });
         ops.iter().for_each(|(_, op)| files.apply(op, usize::MAX));
-        let found = recover(&files.snapshot, &files.log).unwrap();
+        let found = files.recover().unwrap();
         assert_eq!((found.tree, found.cut_bytes), (tree, 0));
     }
 
@@ -357,7 +334,7 @@ mod tests {
         let error = recover(&[], &files.log).unwrap_err();
         assert_eq!(error.file, LOG_PATH, "the snapshot is missing: {error}");
         files.snapshot[20] ^= 1;
-        let error = recover(&files.snapshot, &files.log).unwrap_err();
+        let error = files.recover().unwrap_err();
         assert_eq!(error.file, SNAPSHOT_PATH);
     }
 }

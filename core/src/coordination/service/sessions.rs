@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::session::SessionId;
+use super::super::session::SessionId;
 use crate::trace::EventId;
 use crate::types::Millis;
 

@@ -11,9 +11,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::multi::{Multi, Op, OpResult};
-use super::path;
-use super::session::WatchKind;
+use super::super::multi::{Multi, Op, OpResult};
+use super::super::path;
+use super::super::session::WatchKind;
 use super::sessions::ClientId;
 
 /// What a watch looks at.

@@ -1,5 +1,8 @@
 //! Paths and bytes of the nodes, as Kafka 3.9 has them in ZooKeeper (`kafka.zk.ZkData`).
 //!
+//! Fields stand in the order in which Kafka 3.9 writes them, so that a node of ours equals its own byte
+//! for byte; only the entries of a large map may come in another order.
+//!
 //! | path | bytes |
 //! |---|---|
 //! | `/brokers/ids/N` | a living broker's endpoints; ephemeral, and its czxid is the broker epoch |
@@ -52,7 +55,7 @@ pub const FEATURE: &str = "/feature";
 
 /// Nodes that every broker makes at its start if they are not there (`ZkData.PersistentZkPaths` with
 /// their parents); a parent comes before its children.
-pub const PERSISTENT: [&str; 19] = [
+pub const PERSISTENT: [&str; 18] = [
     "/admin",
     DELETE_TOPICS,
     "/brokers",
@@ -63,7 +66,6 @@ pub const PERSISTENT: [&str; 19] = [
     "/config",
     BROKER_CONFIGS,
     CONFIG_CHANGES,
-    "/config/client-metrics",
     "/config/clients",
     "/config/ips",
     TOPIC_CONFIGS,
@@ -162,17 +164,17 @@ pub fn missing_nodes(tree: &Tree, cluster_id: &str) -> Multi {
 /// Bytes of `/brokers/topics/NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicAssignment {
-    /// Of a moving partition, those that come.
-    #[serde(default)]
-    pub adding_replicas: BTreeMap<PartitionIndex, Vec<BrokerId>>,
     /// Brokers of each partition, the preferred leader first.
     pub partitions: BTreeMap<PartitionIndex, Vec<BrokerId>>,
-    /// Of a moving partition, those that go.
-    #[serde(default)]
-    pub removing_replicas: BTreeMap<PartitionIndex, Vec<BrokerId>>,
     /// Zero: written by a tool that knows of no ids; the controller gives one.
     #[serde(default, with = "id_as_text")]
     pub topic_id: Uuid,
+    /// Of a moving partition, those that come.
+    #[serde(default)]
+    pub adding_replicas: BTreeMap<PartitionIndex, Vec<BrokerId>>,
+    /// Of a moving partition, those that go.
+    #[serde(default)]
+    pub removing_replicas: BTreeMap<PartitionIndex, Vec<BrokerId>>,
     pub version: i32,
 }
 
@@ -192,14 +194,14 @@ impl TopicAssignment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionState {
     pub controller_epoch: i32,
-    pub isr: Vec<BrokerId>,
     /// -1: none.
     pub leader: BrokerId,
-    pub leader_epoch: LeaderEpoch,
+    pub version: i32,
     /// [`LeaderRecoveryState`](crate::types::LeaderRecoveryState) as its number; 0 is not written.
     #[serde(default, skip_serializing_if = "is_recovered")]
     pub leader_recovery_state: i8,
-    pub version: i32,
+    pub leader_epoch: LeaderEpoch,
+    pub isr: Vec<BrokerId>,
 }
 
 fn is_recovered(state: &i8) -> bool {
@@ -209,8 +211,8 @@ fn is_recovered(state: &i8) -> bool {
 /// Bytes of a node under `/config`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntityConfig {
-    pub config: Settings,
     pub version: i32,
+    pub config: Settings,
 }
 
 impl EntityConfig {
@@ -222,8 +224,8 @@ impl EntityConfig {
 /// Bytes of `/cluster/id`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterId {
-    pub id: String,
     pub version: String,
+    pub id: String,
 }
 
 impl ClusterId {
@@ -245,11 +247,11 @@ pub struct Broker {
     pub listener_security_protocol_map: BTreeMap<String, String>,
     /// `NAME://host:port`, each as clients are told.
     pub endpoints: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack: Option<String>,
     pub jmx_port: i32,
     pub port: i32,
     pub host: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rack: Option<String>,
     pub version: i32,
     /// When it registered, in ms since the Unix epoch.
     #[serde(with = "number_as_text")]
@@ -321,10 +323,10 @@ pub struct ConfigChange {
 /// Bytes of a node under `/log_dir_event_notification`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogDirEvent {
+    pub version: i32,
     pub broker: BrokerId,
     /// 1: a directory failed.
     pub event: i32,
-    pub version: i32,
 }
 
 impl LogDirEvent {
@@ -340,45 +342,63 @@ impl LogDirEvent {
 /// Bytes of `/admin/preferred_replica_election` and of a node under `/isr_change_notification`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedPartitions {
-    pub partitions: Vec<TopicPartition>,
     #[serde(default)]
     pub version: i32,
+    pub partitions: Vec<TopicPartition>,
 }
 
 /// Bytes of `/admin/reassign_partitions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reassignments {
-    pub partitions: Vec<WantedReplicas>,
     #[serde(default)]
     pub version: i32,
+    pub partitions: Vec<WantedReplicas>,
 }
 
 /// One partition of [`Reassignments`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WantedReplicas {
+    pub topic: Arc<str>,
     pub partition: PartitionIndex,
     pub replicas: Vec<BrokerId>,
-    pub topic: Arc<str>,
 }
 
 /// Bytes of `/feature`, version 2.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feature {
-    pub features: BTreeMap<String, i16>,
+    /// What is finalized, by name.
+    pub features: BTreeMap<String, FinalizedVersion>,
+    pub version: i32,
     /// 1: enabled.
     pub status: i32,
-    pub version: i32,
+}
+
+impl Feature {
+    /// Features are enabled, and none is finalized.
+    pub fn none() -> Self {
+        Self {
+            features: BTreeMap::new(),
+            version: 2,
+            status: 1,
+        }
+    }
+}
+
+/// One entry of [`Feature`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinalizedVersion {
+    pub max_version_level: i16,
 }
 
 /// Bytes of `/latest_producer_id_block`. Both ends belong to the block; Kafka writes them as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProducerIdBlock {
-    #[serde(with = "number_as_text")]
-    pub block_end: ProducerId,
+    pub version: i32,
+    pub broker: BrokerId,
     #[serde(with = "number_as_text")]
     pub block_start: ProducerId,
-    pub broker: BrokerId,
-    pub version: i32,
+    #[serde(with = "number_as_text")]
+    pub block_end: ProducerId,
 }
 
 /// A node's value as JSON.
@@ -431,3 +451,6 @@ mod number_as_text {
             .map_err(|_| D::Error::custom(format!("'{text}' is no number")))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -147,21 +147,21 @@ fn the_nodes_hold_kafkas_json() {
     assert_eq!(
         data("/brokers/topics/a"),
         format!(
-            r#"{{"adding_replicas":{{}},"partitions":{{"0":[1]}},"removing_replicas":{{}},"topic_id":"{id}","version":3}}"#
+            r#"{{"partitions":{{"0":[1]}},"topic_id":"{id}","adding_replicas":{{}},"removing_replicas":{{}},"version":3}}"#
         )
     );
     assert_eq!(
         data("/brokers/topics/a/partitions/0/state"),
-        r#"{"controller_epoch":0,"isr":[1],"leader":1,"leader_epoch":0,"version":1}"#
+        r#"{"controller_epoch":0,"leader":1,"version":1,"leader_epoch":0,"isr":[1]}"#
     );
     let cluster = world.image().cluster_id().to_string();
     assert_eq!(
         data("/cluster/id"),
-        format!(r#"{{"id":"{cluster}","version":"1"}}"#)
+        format!(r#"{{"version":"1","id":"{cluster}"}}"#)
     );
     assert_eq!(
         data("/latest_producer_id_block"),
-        r#"{"block_end":"999","block_start":"0","broker":1,"version":1}"#
+        r#"{"version":1,"broker":1,"block_start":"0","block_end":"999"}"#
     );
 }
 

@@ -6,7 +6,9 @@
 pub mod host;
 pub mod log_on_memory_disk;
 pub mod story;
+pub mod world;
 
 pub use host::{Answer, Host};
 pub use log_on_memory_disk::{LogOnMemoryDisk, Restart};
 pub use story::Story;
+pub use world::{World, WorldOptions};

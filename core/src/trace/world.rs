@@ -71,6 +71,12 @@ pub enum WorldFact {
         packet: u64,
         why: String,
     },
+    /// A broker closes a connection.
+    ConnectionClosed {
+        broker: BrokerId,
+        caller: NodeId,
+        why: String,
+    },
     /// The reader, or the script, keeps a packet back.
     PacketDelayed {
         packet: u64,
@@ -164,6 +170,9 @@ impl fmt::Display for WorldFact {
             } => write!(f, "packet {packet}: {what}, {bytes} bytes, {from} -> {to}"),
             PacketDelivered { packet } => write!(f, "packet {packet} arrives"),
             PacketLost { packet, why } => write!(f, "packet {packet} is lost: {why}"),
+            ConnectionClosed { broker, caller, why } => {
+                write!(f, "broker {broker} closes the connection of {caller}: {why}")
+            }
             PacketDelayed { packet, by_ms } => write!(f, "packet {packet} is kept back for {by_ms} ms"),
             PacketDuplicated { packet } => write!(f, "packet {packet} is sent a second time"),
             RecordsAcknowledged {

@@ -1,0 +1,357 @@
+//! A world: brokers, their disks, the coordination service, clients, and the network between them.
+//!
+//! Time is a number, chance is a seed, and [`step`](World::step) lets exactly one thing happen: a packet
+//! arrives, a disk operation is done, a job ends, a timer comes due, the coordination service speaks.
+//! What travels are the frames that a socket would carry, and the brokers are the ones that the native
+//! program runs. So a world shows what would happen, one event at a time, and can be stopped, copied
+//! and hurt at any of them.
+//!
+//! ```
+//! use highwater_core::sim::world::{World, WorldOptions};
+//! let mut world = World::new(&WorldOptions { brokers: 1, ..WorldOptions::default() }).unwrap();
+//! world.run_for(1_000);
+//! assert!(world.broker(1).unwrap().ready);
+//! let mut branch = world.clone();
+//! branch.crash(1);
+//! assert!(world.broker(1).unwrap().is_running());
+//! ```
+//!
+//! Reading order: [`agenda`] what is still to come; [`network`] connections and links; [`node`] a
+//! broker's machine; [`coordination`] the service and the sessions with it; `carry` what a broker's
+//! outputs lead to; `faults` what can be done to it all; [`client`] who uses it.
+//!
+//! Invariants
+//! - the same options and the same calls give the same facts, byte for byte
+//! - things happen in the order of their times and, at one time, in the order in which they were planned;
+//!   timers come after them, by the number of their node
+//! - a copy shares everything with its original until one of them touches it
+
+pub mod agenda;
+mod carry;
+pub mod client;
+pub mod coordination;
+mod faults;
+pub mod network;
+pub mod node;
+mod options;
+mod trace_log;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use options::WorldOptions;
+pub use trace_log::TraceLog;
+
+use agenda::{Agenda, Happening};
+use client::{AdminTask, ClientNode, Role};
+use coordination::CoordinationNode;
+use network::Network;
+use node::BrokerNode;
+
+use crate::config::ConfigError;
+use crate::io::{ConnId, Input};
+use crate::sim::host::EPOCH_MS;
+use crate::trace::{EventId, Fact, NodeId, Site, Trace, WorldFact};
+use crate::types::{BrokerId, Millis, Rng, TopicPartition};
+
+/// The coordination service, as a node of the network.
+pub const COORDINATION: NodeId = 1000;
+/// Clients are numbered from here.
+pub const FIRST_CLIENT: NodeId = 101;
+/// Whatever nobody in the world decides: faults, the network.
+const OUTSIDE: NodeId = 0;
+/// A broker gives up an unanswered request to another after so long (`replica.socket.timeout.ms`).
+pub const PEER_TIMEOUT_MS: Millis = 30_000;
+
+/// Everything there is.
+#[derive(Clone, Debug)]
+pub struct World {
+    now: Millis,
+    steps: u64,
+    rng: Rng,
+    agenda: Arc<Agenda>,
+    network: Arc<Network>,
+    brokers: BTreeMap<BrokerId, Arc<BrokerNode>>,
+    coordination: Arc<CoordinationNode>,
+    clients: BTreeMap<NodeId, Arc<ClientNode>>,
+    outside: Trace,
+    log: TraceLog,
+    /// A broker did what no host could carry out.
+    broken: Option<String>,
+}
+
+/// What comes next: something planned, or a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    Planned,
+    Service,
+    Session(BrokerId),
+    Broker(BrokerId),
+    Client(NodeId),
+    Overdue(ConnId),
+}
+
+impl World {
+    /// A world whose brokers start now, on empty disks.
+    pub fn new(options: &WorldOptions) -> Result<Self, ConfigError> {
+        let mut rng = Rng::new(options.seed);
+        let mut brokers = BTreeMap::new();
+        for id in 1..=options.brokers {
+            let node = BrokerNode::new(id, &options.settings, rng.next_u64())?;
+            brokers.insert(id, Arc::new(node));
+        }
+        let mut world = Self {
+            now: EPOCH_MS,
+            steps: 0,
+            rng,
+            agenda: Arc::default(),
+            network: Arc::new(Network::new(options.delay_ms)),
+            brokers,
+            coordination: Arc::new(CoordinationNode::new()),
+            clients: BTreeMap::new(),
+            outside: Trace::recording(OUTSIDE),
+            log: TraceLog::default(),
+            broken: None,
+        };
+        world.start_coordination();
+        for id in 1..=options.brokers {
+            world.start_broker(id);
+        }
+        Ok(world)
+    }
+
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// Virtual time since the start.
+    pub fn elapsed_ms(&self) -> Millis {
+        self.now - EPOCH_MS
+    }
+
+    /// Steps so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    pub fn trace(&self) -> &TraceLog {
+        &self.log
+    }
+
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    pub fn agenda(&self) -> &Agenda {
+        &self.agenda
+    }
+
+    pub fn broker(&self, id: BrokerId) -> Option<&BrokerNode> {
+        self.brokers.get(&id).map(|node| &**node)
+    }
+
+    pub fn brokers(&self) -> impl Iterator<Item = &BrokerNode> {
+        self.brokers.values().map(|node| &**node)
+    }
+
+    pub fn coordination(&self) -> &CoordinationNode {
+        &self.coordination
+    }
+
+    pub fn client(&self, id: NodeId) -> Option<&ClientNode> {
+        self.clients.get(&id).map(|node| &**node)
+    }
+
+    pub fn clients(&self) -> impl Iterator<Item = &ClientNode> {
+        self.clients.values().map(|node| &**node)
+    }
+
+    /// What a broker did that cannot be carried out, if it ever did.
+    pub fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// Lets the next thing happen; false when nothing will ever happen again.
+    pub fn step(&mut self) -> bool {
+        self.step_until(Millis::MAX)
+    }
+
+    /// Lets the next thing happen if its time is not after `until`.
+    pub fn step_until(&mut self, until: Millis) -> bool {
+        loop {
+            let Some((at, next)) = self.next() else {
+                return false;
+            };
+            if at > until {
+                return false;
+            }
+            self.now = self.now.max(at);
+            if self.take(next) {
+                self.steps += 1;
+                return true;
+            }
+        }
+    }
+
+    /// Lets everything happen that happens within so long, and time pass.
+    pub fn run_for(&mut self, ms: Millis) {
+        let until = self.now.saturating_add(ms);
+        while self.step_until(until) {}
+        self.now = until;
+    }
+
+    /// When the next thing happens.
+    pub fn next_time(&self) -> Option<Millis> {
+        self.next().map(|(at, _)| at.max(self.now))
+    }
+
+    fn next(&self) -> Option<(Millis, Next)> {
+        let planned = self.agenda.next_time().map(|at| (at, Next::Planned));
+        let service = self.coordination.next_timeout().map(|at| (at, Next::Service));
+        let sessions = self.coordination.next_session_timer();
+        let sessions = sessions.map(|(at, broker)| (at, Next::Session(broker)));
+        let brokers = self.brokers.iter();
+        let brokers = brokers.filter_map(|(&id, node)| Some((node.next_timeout()?, Next::Broker(id))));
+        let clients = self.clients.iter();
+        let clients = clients.filter_map(|(&id, node)| Some((node.next_timeout()?, Next::Client(id))));
+        let patience = |connection: &network::Connection| self.patience_ms(connection);
+        let overdue = self.network.next_overdue(patience);
+        let overdue = overdue.map(|(at, conn)| (at, Next::Overdue(conn)));
+        let all = planned.into_iter().chain(service).chain(sessions).chain(overdue);
+        // What should have happened already happens now, among its like.
+        all.chain(brokers)
+            .chain(clients)
+            .map(|(at, next)| (at.max(self.now), next))
+            .min()
+    }
+
+    fn patience_ms(&self, connection: &network::Connection) -> Millis {
+        match &connection.caller {
+            network::Caller::Client(id) | network::Caller::Echo(id) => self
+                .client(*id)
+                .map_or(PEER_TIMEOUT_MS, |node| node.request_timeout_ms),
+            // A paused process looks at no clock.
+            network::Caller::Broker { broker, .. }
+                if self.broker(*broker).is_some_and(|node| node.paused) =>
+            {
+                Millis::MAX / 2
+            }
+            network::Caller::Broker { .. } => PEER_TIMEOUT_MS,
+        }
+    }
+
+    /// False when it turned out to concern nobody.
+    fn take(&mut self, next: Next) -> bool {
+        match next {
+            Next::Planned => match Arc::make_mut(&mut self.agenda).pop() {
+                Some((_, what)) => self.happen(what),
+                None => false,
+            },
+            Next::Service => {
+                self.tick_service();
+                true
+            }
+            Next::Session(broker) => {
+                self.tick_session(broker);
+                true
+            }
+            Next::Broker(id) => {
+                self.drive(id, EventId::NONE, Input::Tick);
+                true
+            }
+            Next::Client(id) => {
+                self.drive_client(id, |client, cx| client.tick(cx));
+                true
+            }
+            Next::Overdue(conn) => {
+                self.give_up(conn, "no answer in time");
+                true
+            }
+        }
+    }
+
+    fn happen(&mut self, what: Happening) -> bool {
+        match what {
+            Happening::Arrival(packet) => self.arrive(packet),
+            Happening::DiskDone {
+                broker,
+                life,
+                dir,
+                lane,
+            } => self.disk_done(broker, life, dir, lane),
+            Happening::Job {
+                broker,
+                life,
+                job,
+                work,
+            } => self.job_done(broker, life, job, work),
+            Happening::ToService(message) => self.reach_service(message),
+            Happening::FromService(message) => self.reach_broker(message),
+            Happening::ServiceDisk { life } => self.service_disk_done(life),
+        }
+    }
+
+    /// Records a fact of the world's own.
+    fn emit(&mut self, cause: EventId, fact: WorldFact) -> EventId {
+        let (now, fact) = (self.now, Fact::World(fact));
+        let id = self.outside.push(now, cause, fact, Site::default());
+        self.gather_facts();
+        id
+    }
+
+    fn gather_facts(&mut self) {
+        for event in self.outside.take() {
+            self.log.push(event);
+        }
+    }
+
+    /// Adds a client, which begins at once.
+    pub fn add_client(&mut self, role: Role) -> NodeId {
+        let id = self
+            .clients
+            .keys()
+            .next_back()
+            .map_or(FIRST_CLIENT, |last| last + 1);
+        let brokers = self.brokers.keys().copied().collect();
+        self.clients
+            .insert(id, Arc::new(ClientNode::new(id, brokers, role)));
+        self.drive_client(id, |client, cx| client.go_on(cx));
+        id
+    }
+
+    /// Gives a producer one batch more to send.
+    pub fn produce(&mut self, client: NodeId, partition: &TopicPartition, count: u32) {
+        let now = self.now;
+        self.drive_client(client, |client, cx| {
+            if let Role::Producer(producer) = &mut client.role {
+                producer.add(now, partition, count);
+                client.go_on(cx);
+            }
+        });
+    }
+
+    /// Gives an administrator one task more.
+    pub fn administer(&mut self, client: NodeId, task: AdminTask) {
+        self.drive_client(client, |client, cx| {
+            if let Role::Admin(admin) = &mut client.role {
+                admin.add(task);
+                client.go_on(cx);
+            }
+        });
+    }
+
+    fn plan(&mut self, at: Millis, what: Happening) {
+        Arc::make_mut(&mut self.agenda).push(at, what);
+    }
+
+    fn broker_mut(&mut self, id: BrokerId) -> Option<&mut BrokerNode> {
+        self.brokers.get_mut(&id).map(Arc::make_mut)
+    }
+
+    fn network_mut(&mut self) -> &mut Network {
+        Arc::make_mut(&mut self.network)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+//! One broker of a world: the broker, if it runs, its disk, its clock, and what it waits for.
+//!
+//! A node does for its broker what a process and its machine do. It hands inputs in and takes the
+//! outputs; what they lead to elsewhere is the world's business.
+//!
+//! Invariants
+//! - after each call the broker has nothing left to say and no work queued
+//! - a lane has one operation under way at most, and carries it out when it is done, not before: a
+//!   broker that dies meanwhile has not written it
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+
+use super::agenda::{Happening, Life};
+use crate::broker::{Admission, Admitted, Boot, BootDir, Broker, Job, admit, run_job};
+use crate::config::{BrokerConfig, ConfigError, Endpoint, Setting};
+use crate::disk::memory::MemoryDisk;
+use crate::disk::{DirId, DiskOp, Lane, Lanes, Ticket};
+use crate::error::Malformed;
+use crate::io::{Input, JobId, Level, Output, Part, Parts};
+use crate::record::Workspace;
+use crate::trace::{EventId, NodeId, Trace};
+use crate::types::{BrokerId, Millis};
+
+/// Steps of queued work between two looks at the outputs.
+const STEPS: usize = 64;
+/// Lines for the operator that are kept.
+const LINES_KEPT: usize = 200;
+const PORT: u16 = 9092;
+
+/// Why a broker does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Down {
+    /// The process is gone, its machine answers for it that nobody listens.
+    Process,
+    /// The machine is off, and answers nothing.
+    Power,
+}
+
+/// A broker's machine.
+#[derive(Clone, Debug)]
+pub struct BrokerNode {
+    pub id: BrokerId,
+    /// `None` while it runs.
+    pub down: Option<Down>,
+    pub life: Life,
+    pub broker: Option<Broker>,
+    pub disk: MemoryDisk,
+    pub trace: Trace,
+    pub ready: bool,
+    /// The process is stopped (SIGSTOP): what comes waits here.
+    pub paused: bool,
+    pub backlog: Vec<Happening>,
+    /// How far its clock is ahead of the world's.
+    pub skew_ms: Millis,
+    /// How long each disk operation takes.
+    pub disk_delay_ms: Millis,
+    /// Lines for the operator, the latest.
+    pub said: Vec<(Millis, Level, String)>,
+    boot: Boot,
+    admission: Arc<Admission>,
+    workspace: Workspace,
+    lanes: BTreeMap<DirId, Lanes>,
+    under_way: BTreeMap<DirId, [Option<(Ticket, DiskOp)>; 2]>,
+}
+
+impl BrokerNode {
+    /// A machine with an empty disk, not started. Settings are `key=value`; later ones win.
+    pub fn new(id: BrokerId, settings: &[String], seed: u64) -> Result<Self, ConfigError> {
+        let own = [format!("broker.id={id}"), "log.dirs=/data".to_owned()];
+        let settings = own.iter().chain(settings).map(|line| {
+            let (key, value) = line.split_once('=').unwrap_or((line, ""));
+            (key.trim().to_owned(), value.trim().to_owned())
+        });
+        // Each key once, as a properties file would have it.
+        let by_key: BTreeMap<String, String> = settings.collect();
+        let settings = by_key.into_iter().map(|(key, value)| Setting {
+            place: key.clone(),
+            key,
+            value,
+        });
+        let config = Arc::new(BrokerConfig::from_settings(settings.collect())?.config);
+        let dirs = config.log_dirs.iter().map(|path| BootDir {
+            path: path.clone(),
+            state: Ok(()),
+        });
+        Ok(Self {
+            id,
+            down: Some(Down::Process),
+            life: 0,
+            broker: None,
+            disk: MemoryDisk::new(),
+            trace: Trace::recording(id as NodeId),
+            ready: false,
+            paused: false,
+            backlog: Vec::new(),
+            skew_ms: 0,
+            disk_delay_ms: 0,
+            said: Vec::new(),
+            boot: Boot {
+                advertised: vec![Endpoint {
+                    name: "PLAINTEXT".to_owned(),
+                    host: host_of(id),
+                    port: PORT,
+                }],
+                dirs: dirs.collect(),
+                config,
+                seed,
+            },
+            admission: Arc::default(),
+            workspace: Workspace::default(),
+            lanes: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+        })
+    }
+
+    /// Starts the broker on its disk as it is; each life draws from its own seed.
+    pub fn start(&mut self, now: Millis, cause: EventId) -> Vec<Output> {
+        self.life += 1;
+        self.boot.seed = self.boot.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+        self.down = None;
+        self.ready = false;
+        self.paused = false;
+        self.trace.cause = cause;
+        let local = now + self.skew_ms;
+        self.broker = Some(Broker::boot(local, self.boot.clone(), &mut self.trace));
+        self.drain(local)
+    }
+
+    /// The process ends here and now; the disk stays as far as it was written.
+    pub fn die(&mut self, down: Down) {
+        self.down = Some(down);
+        self.broker = None;
+        self.ready = false;
+        self.paused = false;
+        self.backlog.clear();
+        self.lanes.clear();
+        self.under_way.clear();
+        self.admission = Arc::default();
+        self.disk.crash();
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.broker.is_some()
+    }
+
+    /// Gives the broker one input and takes everything that follows at once.
+    pub fn tell(&mut self, now: Millis, cause: EventId, input: Input) -> Vec<Output> {
+        let local = now + self.skew_ms;
+        let Some(broker) = &mut self.broker else {
+            return Vec::new();
+        };
+        self.trace.cause = cause;
+        broker.handle(local, input, &mut self.trace);
+        self.drain(local)
+    }
+
+    fn drain(&mut self, local: Millis) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        let Some(broker) = &mut self.broker else {
+            return outputs;
+        };
+        loop {
+            while let Some(output) = broker.poll_output() {
+                match output {
+                    Output::Admission(admission) => self.admission = admission,
+                    Output::Ready => self.ready = true,
+                    Output::Say { level, text } => {
+                        if self.said.len() == LINES_KEPT {
+                            self.said.remove(0);
+                        }
+                        self.said.push((local, level, text));
+                    }
+                    other => outputs.push(other),
+                }
+            }
+            if !broker.work(local, STEPS, &mut self.trace) {
+                while let Some(output) = broker.poll_output() {
+                    outputs.push(output);
+                }
+                break;
+            }
+        }
+        outputs
+    }
+
+    /// When the broker wants to be called, by the world's clock.
+    pub fn next_timeout(&self) -> Option<Millis> {
+        if self.paused {
+            return None;
+        }
+        Some(self.broker.as_ref()?.poll_timeout()? - self.skew_ms)
+    }
+
+    /// Decodes a frame, its length taken off, as the connection's side does.
+    pub fn admit(&mut self, now: Millis, frame: &Bytes) -> Result<Admitted, Malformed> {
+        admit(frame, &self.admission, now + self.skew_ms, &mut self.workspace)
+    }
+
+    pub fn queue(&mut self, dir: DirId, lane: Lane, ticket: Ticket, op: DiskOp) {
+        self.lanes.entry(dir).or_default().push(lane, ticket, op);
+    }
+
+    /// The lanes of the directory in which an operation begins now.
+    pub fn begin(&mut self, dir: DirId) -> Vec<Lane> {
+        let mut begun = Vec::new();
+        let Some(lanes) = self.lanes.get_mut(&dir) else {
+            return begun;
+        };
+        let under_way = self.under_way.entry(dir).or_default();
+        for lane in [Lane::Aside, Lane::Strict] {
+            let slot = &mut under_way[index(lane)];
+            if slot.is_none()
+                && let Some(begins) = lanes.begin(lane)
+            {
+                *slot = Some(begins);
+                begun.push(lane);
+            }
+        }
+        begun
+    }
+
+    /// Carries out the operation under way; what the broker is told of it.
+    pub fn carry_out(&mut self, dir: DirId, lane: Lane) -> Option<Input> {
+        let (ticket, op) = self.under_way.get_mut(&dir)?[index(lane)].take()?;
+        let lanes = self.lanes.get_mut(&dir)?;
+        match self.disk.apply(dir, &op) {
+            Ok(()) => {
+                lanes.done(lane, ticket);
+                Some(match lane {
+                    Lane::Strict => Input::DiskDone { dir, upto: ticket },
+                    Lane::Aside => Input::AsideDone { dir, upto: ticket },
+                })
+            }
+            Err(error) => {
+                lanes.clear();
+                Some(Input::DiskFailed {
+                    dir,
+                    lane,
+                    ticket,
+                    error,
+                })
+            }
+        }
+    }
+
+    pub fn run(&self, job: JobId, work: Job) -> Input {
+        let result = run_job(work, &self.disk, &mut |_| {});
+        Input::JobDone { job, result }
+    }
+
+    /// Puts an answer together as a socket would: bytes, and ranges of files. `None`: no byte at all.
+    /// An answer that names bytes which are not there is a mistake of the broker's, told as `Err`.
+    pub fn gather(&self, parts: &Parts) -> Result<Option<Bytes>, String> {
+        if let [Part::Bytes(whole)] = parts.as_slice() {
+            return Ok(Some(whole.clone()));
+        }
+        let mut frame = BytesMut::new();
+        for part in parts {
+            match part {
+                Part::Bytes(bytes) => frame.extend_from_slice(bytes),
+                Part::File { file, pos, len } => {
+                    let bytes = self.disk.read_open(*file, *pos, *len as usize);
+                    let bytes =
+                        bytes.map_err(|error| format!("a part of an answer cannot be read: {error}"))?;
+                    if bytes.len() != *len as usize {
+                        return Err("a part of an answer ends too soon".to_owned());
+                    }
+                    frame.extend_from_slice(&bytes);
+                }
+            }
+        }
+        Ok((!frame.is_empty()).then(|| frame.freeze()))
+    }
+}
+
+/// The name under which a broker is reached.
+pub fn host_of(broker: BrokerId) -> String {
+    format!("broker-{broker}")
+}
+
+fn index(lane: Lane) -> usize {
+    match lane {
+        Lane::Strict => 0,
+        Lane::Aside => 1,
+    }
+}

@@ -211,7 +211,7 @@ impl State {
     fn new(boot: Boot) -> Self {
         let slots = boot.config.max_incremental_fetch_session_cache_slots.max(0) as usize;
         let dirs = boot.dirs.into_iter().map(|dir| (dir.path, dir.state.err()));
-        let replication = Replication::alone(boot.config.node_id, boot.config.replica_lag_time_max_ms);
+        let replication = Replication::new(&boot.config);
         Self {
             config: boot.config,
             advertised: boot.advertised,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::config::BrokerConfig;
 use crate::types::{BrokerEpoch, BrokerId, Millis, NO_BROKER_EPOCH};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,13 +42,13 @@ impl Default for Standing {
 }
 
 impl Replication {
-    /// A broker that knows no other.
-    pub fn alone(me: BrokerId, lag_time_max_ms: Millis) -> Self {
+    /// A broker that knows no other yet, nor its own epoch.
+    pub fn new(config: &BrokerConfig) -> Self {
         Self {
-            me,
+            me: config.node_id,
             broker_epoch: NO_BROKER_EPOCH,
-            lag_time_max_ms,
-            check_broker_epochs: true,
+            lag_time_max_ms: config.replica_lag_time_max_ms,
+            check_broker_epochs: config.check_broker_epochs,
             live: BTreeMap::new(),
         }
     }

@@ -17,14 +17,16 @@
 //! 7. [`config`]: every key of a broker and of a topic, in one table
 //! 8. [`metadata`]: what is known of the cluster: topics, partitions, brokers, settings
 //! 9. [`replica`]: a partition as its leader sees it, and where operations wait
-//! 10. [`io`], [`broker`]: the host contract and the broker that keeps it
-//! 11. [`sim`]: a host in memory, for tests and for the lab
+//! 10. [`controller`]: the broker that decides for the cluster
+//! 11. [`io`], [`broker`]: the host contract and the broker that keeps it
+//! 12. [`sim`]: a host in memory, for tests and for the lab
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 #![forbid(unsafe_code)]
 
 pub mod broker;
 pub mod config;
+pub mod controller;
 pub mod coordination;
 pub mod cx;
 pub mod disk;

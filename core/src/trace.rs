@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
 
+mod control;
 mod replication;
 mod world;
 
+pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
 pub use replication::{FetchPause, FollowerLag, HighWatermarkHold, TruncateReason};
 pub use world::WorldFact;
 
@@ -282,6 +284,8 @@ pub enum Fact {
         epoch: i32,
         why: String,
     },
+    /// What a controller sees and decides.
+    Control(ControlFact),
     /// What happens around the brokers in a simulated world.
     World(WorldFact),
 }
@@ -493,6 +497,7 @@ impl fmt::Display for Fact {
                 write!(f, "broker {broker} is controller, epoch {epoch}")
             }
             ControllerResigned { epoch, why } => write!(f, "controller of epoch {epoch} resigns: {why}"),
+            Control(fact) => fact.fmt(f),
             World(fact) => fact.fmt(f),
         }
     }

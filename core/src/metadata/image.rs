@@ -236,6 +236,18 @@ impl MetadataImage {
         }
     }
 
+    /// The topic's node was written just now, without anything in it that the image does not have.
+    pub fn set_topic_version(&mut self, topic: &str, version: i32) {
+        if let Some(topic) = self.topics.get_mut(topic) {
+            Arc::make_mut(topic).version = version;
+        }
+    }
+
+    /// The topic stays as it was known, since its node cannot be read any more.
+    pub fn keep_topic(&mut self, topic: Arc<TopicImage>) {
+        self.put_topic(topic);
+    }
+
     pub fn cluster_id(&self) -> &Arc<str> {
         &self.cluster_id
     }
@@ -406,20 +418,22 @@ impl MetadataImage {
 
     fn read_topic(&mut self, source: &impl NodeSource, name: &str) -> Result<(), BadNode> {
         self.forget_topic(name);
+        let Some(topic) = read_topic(source, name)? else {
+            return Ok(());
+        };
         if source.node(&nodes::delete_topic(name)).is_some() {
-            self.deleting.insert(name.into());
+            self.deleting.insert(topic.name.clone());
         }
-        if let Some(topic) = read_topic(source, name)? {
-            self.put_topic(topic);
-        }
+        self.put_topic(topic);
         Ok(())
     }
 
-    pub(super) fn put_topic(&mut self, topic: TopicImage) {
+    pub(super) fn put_topic(&mut self, topic: impl Into<Arc<TopicImage>>) {
+        let topic = topic.into();
         self.by_id.insert(topic.id, topic.name.clone());
         self.by_collision_key
             .insert(collision_key(&topic.name), topic.name.clone());
-        self.topics.insert(topic.name.clone(), Arc::new(topic));
+        self.topics.insert(topic.name.clone(), topic);
     }
 
     pub(super) fn forget_topic(&mut self, name: &str) {

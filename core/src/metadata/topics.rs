@@ -307,7 +307,8 @@ fn assigned(brokers: &[UsableBroker], new: &NewTopic) -> Result<Vec<Vec<BrokerId
     Ok(assignments.into_iter().map(|(_, replicas)| replicas).collect())
 }
 
-fn check_replicas(
+/// Whether a partition may be held by these brokers, with Kafka's words when not.
+pub fn check_replicas(
     brokers: &[UsableBroker],
     replicas: &[BrokerId],
     factor: Option<usize>,

@@ -40,11 +40,22 @@ fn watched(mut command: std::process::Command, name: &str) -> Result<(), String>
 }
 
 fn python() -> Result<(), String> {
-    environment(&built("python"), &sources("python").join("requirements.txt"))
+    environment(&built("python"), &sources("python").join("requirements.txt"), &[])
 }
 
-/// A virtual environment with the pinned packages, made anew when the pins change.
-fn environment(venv: &Path, pins: &Path) -> Result<(), String> {
+/// axe-core, the checker of accessible pages: a Python package carries its one script, which is all
+/// that is taken of it.
+pub fn axe() -> Result<(), String> {
+    let venv = built("axe");
+    let package = venv.join("package");
+    let alone = ["--no-deps", "--target", &package.to_string_lossy()];
+    environment(&venv, &sources("axe").join("requirements.txt"), &alone)
+        .map_err(|why| format!("axe-core: {why}\n  to go on without the browser's tests: --skip browser"))
+}
+
+/// A virtual environment with the pinned packages, made anew when the pins change; `options` are
+/// pip's.
+fn environment(venv: &Path, pins: &Path, options: &[&str]) -> Result<(), String> {
     let stamp = venv.join("requirements.txt");
     let wanted = std::fs::read(pins).map_err(|e| format!("{}: {e}", pins.display()))?;
     if std::fs::read(&stamp).is_ok_and(|had| had == wanted) {
@@ -64,6 +75,7 @@ fn environment(venv: &Path, pins: &Path) -> Result<(), String> {
         "-r",
         &pins,
     ];
+    let pip = [&pip[..], options].concat();
     watched(job::command(&format!("{venv}/bin/python"), &pip), "python")?;
     std::fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))
 }
@@ -96,7 +108,7 @@ fn go() -> Result<(), String> {
         Some((1, minor)) if minor >= 24 => "go".to_owned(),
         _ => {
             let venv = built("go-toolchain");
-            environment(&venv, &sources("go").join("requirements.txt"))?;
+            environment(&venv, &sources("go").join("requirements.txt"), &[])?;
             venv.join("bin/go").to_string_lossy().into_owned()
         }
     };

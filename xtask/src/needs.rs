@@ -47,6 +47,13 @@ pub const NEEDS: &[Need] = &[
         packages: &["maven"],
     },
     Need {
+        name: "Python with venv",
+        step: "browser",
+        clients: &[],
+        check: &["python3", "-c", "import venv, ensurepip"],
+        packages: &["python3", "python3-venv"],
+    },
+    Need {
         name: "Chromium",
         step: "browser",
         clients: &[],
@@ -93,8 +100,15 @@ pub fn meet(needs: &[&Need], install: bool) -> Result<(), String> {
     Err(format!("still missing after the installation: {}", named(&still)))
 }
 
+/// Each program once, even if two steps use it.
 fn missing<'a>(needs: &[&'a Need]) -> Vec<&'a Need> {
-    needs.iter().copied().filter(|need| !need.is_met()).collect()
+    let mut missing: Vec<&Need> = Vec::new();
+    for need in needs {
+        if missing.iter().all(|other| other.name != need.name) && !need.is_met() {
+            missing.push(need);
+        }
+    }
+    missing
 }
 
 fn named(needs: &[&Need]) -> String {

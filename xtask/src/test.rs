@@ -323,6 +323,7 @@ fn real_clients(options: &Options) -> Result<Done, String> {
 
 fn browser(options: &Options) -> Result<Done, String> {
     build_binary("browser")?;
+    clients::axe()?;
     tests(
         "browser",
         &["--package", "highwater-tests", "--test", "browser"],
@@ -337,6 +338,7 @@ fn soak(options: &Options) -> Result<Done, String> {
         return Ok(long);
     }
     // No default test target: every width and theme of the page.
+    clients::axe()?;
     let browser = [
         "--package",
         "highwater-tests",

@@ -10,27 +10,11 @@ use highwater_core::error::DiskError;
 
 use crate::actions::{Action, Settings};
 use crate::annotate::Chosen;
+use crate::free_play;
 use crate::link;
 use crate::scene::{Prediction, Scene};
+use crate::spot::{MOST_ACTIONS, Run, Spot};
 use crate::world::World;
-
-/// Actions of one run.
-pub const MOST_ACTIONS: usize = 200;
-
-/// Where in which run: what a link carries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
-    pub settings: Settings,
-    pub run: Run,
-    /// A moment, or how many actions have happened.
-    pub at: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Run {
-    Story,
-    Own(Vec<Action>),
-}
 
 /// The state of the page, but for what passes with a hover or a key.
 #[derive(Clone, Debug)]
@@ -108,7 +92,7 @@ impl Lab {
         match &self.spot.run {
             Run::Story => self.scene.sentence(self.spot.at, world),
             Run::Own(actions) => {
-                own_sentence(world, self.spot.at.checked_sub(1).and_then(|at| actions.get(at)))
+                free_play::sentence(world, self.spot.at.checked_sub(1).and_then(|at| actions.get(at)))
             }
         }
     }
@@ -173,9 +157,8 @@ impl Lab {
     }
 
     fn step(&mut self) {
-        let reveal = self.world().and_then(|world| world.finding.as_ref());
         let at_end = self.spot.at == self.last();
-        if !self.is_story() && at_end && reveal.is_some_and(|finding| finding.shown < crate::finding::STEPS) {
+        if !self.is_story() && at_end && self.world().is_some_and(free_play::is_stepping) {
             self.explore(Some(Action::Reveal));
         } else if self.is_story() && at_end {
             self.explore(None);
@@ -255,16 +238,6 @@ impl Lab {
     }
 }
 
-impl Spot {
-    pub fn start() -> Self {
-        Self {
-            settings: Settings::default(),
-            run: Run::Story,
-            at: 0,
-        }
-    }
-}
-
 fn worlds(scene: &Scene, spot: &Spot) -> Result<Vec<World>, DiskError> {
     let Run::Own(actions) = &spot.run else {
         return scene.worlds(spot.settings);
@@ -276,33 +249,6 @@ fn worlds(scene: &Scene, spot: &Spot) -> Result<Vec<World>, DiskError> {
         }
     }
     Ok(worlds)
-}
-
-/// What is said in free play: why something did not happen, or the last fact.
-fn own_sentence(world: &World, action: Option<&Action>) -> String {
-    if let Some(refused) = &world.refused {
-        return refused.clone();
-    }
-    if let (Some(finding), Some(Action::FindOffset(_) | Action::FindTime(_) | Action::Reveal)) =
-        (&world.finding, action)
-    {
-        return match finding.shown {
-            0 => format!("Looking for {}: step to see how.", finding.target()),
-            shown => finding
-                .views(world.segments())
-                .get(shown - 1)
-                .map_or_else(String::new, |view| format!("{}.", view.title)),
-        };
-    }
-    match (world.facts.last(), action) {
-        (Some(event), _) => format!("{}.", event.fact),
-        (None, Some(Action::LosePower | Action::Tear)) => format!(
-            "The power is gone; {} with it.",
-            crate::say::count(world.lost.len(), "batch")
-        ),
-        (None, Some(action)) => format!("Done: {}.", action.title()),
-        (None, None) => "An empty log: append something.".to_owned(),
-    }
 }
 
 #[cfg(test)]

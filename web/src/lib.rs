@@ -4,7 +4,7 @@
 //! words can be computed natively, and a browser test compares them with what the page shows.
 //!
 //! Reading order: [`actions`] is what can happen; [`world`] the run at one moment; [`strip`] its files
-//! as a picture; [`finding`] a look-up in steps; [`fields`] the values for sentences; [`scene`] the
+//! as a picture; [`close_up`] one thing of it, large; [`finding`] a look-up, [`steps`] its pictures; [`fields`] the values for sentences; [`scene`] the
 //! story and its predictions; [`lab`] what the reader does; [`picture`] what the stage shows and says;
 //! [`link`] all of it in one line;
 //! [`annotate`] the bytes of what is chosen; [`say`] numbers and times for people.
@@ -14,12 +14,18 @@
 
 pub mod actions;
 pub mod annotate;
+mod batch_bytes;
+pub mod close_up;
 pub mod fields;
 pub mod finding;
+pub mod free_play;
 pub mod lab;
 pub mod link;
 pub mod picture;
+pub mod places;
 pub mod say;
 pub mod scene;
+pub mod spot;
+pub mod steps;
 pub mod strip;
 pub mod world;

@@ -6,8 +6,8 @@
 use highwater_core::record::crc::crc32c;
 
 use crate::actions::{Action, Settings};
-use crate::lab::{MOST_ACTIONS, Run, Spot};
 use crate::scene;
+use crate::spot::{MOST_ACTIONS, Run, Spot};
 
 /// The link's part behind the `#`.
 pub fn write(spot: &Spot) -> String {

@@ -1,12 +1,19 @@
 //! What the stage shows: the file strip, or the steps of a look-up; and what a screen reader says of it.
 
-use crate::finding::StepView;
-use crate::lab::{Lab, Run};
+use crate::annotate::Chosen;
+use crate::close_up::CloseUp;
+use crate::lab::Lab;
+use crate::spot::Run;
+use crate::steps::{self, StepView};
 use crate::strip::{Piece, SegmentView};
+use crate::world::World;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Picture {
-    Strip(Vec<SegmentView>),
+    Strip {
+        segments: Vec<SegmentView>,
+        close_up: Option<CloseUp>,
+    },
     Steps {
         steps: Vec<StepView>,
         cost: Option<String>,
@@ -16,27 +23,58 @@ pub enum Picture {
 impl Picture {
     pub fn of(lab: &Lab) -> Self {
         let Some(world) = lab.world() else {
-            return Self::Strip(Vec::new());
+            return Self::Strip {
+                segments: Vec::new(),
+                close_up: None,
+            };
         };
         match &world.finding {
             Some(finding) if finding.shown > 0 => Self::Steps {
-                steps: finding.views(world.segments()),
+                steps: steps::views(finding, world.segments()),
                 cost: (finding.shown == crate::finding::STEPS).then(|| finding.cost(world.segments())),
             },
-            _ => Self::Strip(world.segments_with_lost()),
+            _ => Self::Strip {
+                segments: world.segments_with_lost(),
+                close_up: in_focus(lab, "close-up").then(|| close_up(lab, world)).flatten(),
+            },
         }
     }
 
     /// Everything that the picture says, in the order in which it stands on the page.
     pub fn labels(&self) -> Vec<String> {
         match self {
-            Self::Strip(segments) => segments.iter().flat_map(segment_labels).collect(),
+            Self::Strip { segments, close_up } => {
+                let segments = segments.iter().flat_map(segment_labels);
+                segments
+                    .chain(close_up.iter().flat_map(close_up_labels))
+                    .collect()
+            }
             Self::Steps { steps, cost } => {
                 let steps = steps.iter().flat_map(step_labels);
                 steps.chain(cost.clone()).collect()
             }
         }
     }
+}
+
+/// The last batch or index entry, whichever the story means.
+fn close_up(lab: &Lab, world: &World) -> Option<CloseUp> {
+    let last = world.segments().last()?;
+    let segment = last.base;
+    let chosen = if in_focus(lab, "entry:last") {
+        let at = last.entries.len().checked_sub(1)?;
+        Chosen::Entry { segment, at }
+    } else {
+        let position = last.batches.last()?.position;
+        Chosen::Batch { segment, position }
+    };
+    CloseUp::of(world.host(), chosen)
+}
+
+fn close_up_labels(close_up: &CloseUp) -> Vec<String> {
+    let mut labels: Vec<String> = close_up.parts.iter().map(|part| part.label()).collect();
+    labels.push(close_up.title.clone());
+    labels
 }
 
 fn segment_labels(segment: &SegmentView) -> Vec<String> {
@@ -98,13 +136,14 @@ mod tests {
             .position(|moment| moment.name == "question")
             .unwrap();
         lab = lab.after(Wish::GoTo(at));
-        assert!(matches!(Picture::of(&lab), Picture::Strip(_)));
+        assert!(matches!(Picture::of(&lab), Picture::Strip { .. }));
         for shown in 1..=3 {
             lab = lab.after(Wish::Step);
             let Picture::Steps { steps, cost } = Picture::of(&lab) else {
                 panic!("no steps");
             };
-            assert_eq!((steps.len(), cost.is_some()), (shown, shown == 3));
+            let seen = steps.iter().filter(|step| !step.is_ahead()).count();
+            assert_eq!((seen, cost.is_some()), (shown, shown == 3));
         }
     }
 }

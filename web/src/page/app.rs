@@ -7,6 +7,7 @@ use gloo::timers::callback::Timeout;
 use highwater_lab::annotate::annotate;
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::link;
+use web_sys::Element;
 use yew::prelude::*;
 
 use super::{browser, bytes, controls, footer, header, keys, stage};
@@ -36,8 +37,19 @@ const PLAY_WORD_MS: u32 = 220;
 const BESIDE_PX: u32 = 1100;
 const BYTES_PX: u32 = 470;
 
+#[derive(Clone, PartialEq, Properties)]
+struct Props {
+    /// The element that the scene is mounted in.
+    root: Element,
+}
+
+pub fn mount(root: Element) {
+    let props = Props { root: root.clone() };
+    yew::Renderer::<App>::with_root_and_props(root, props).render();
+}
+
 #[component]
-pub fn App() -> Html {
+fn App(props: &Props) -> Html {
     let state = use_reducer(first_state);
     let width = use_width();
     let playing = use_state(|| false);
@@ -50,7 +62,7 @@ pub fn App() -> Html {
         Ok(lab) => lab,
         Err(why) => return html! { <main><p>{ format!("This scene cannot be told: {why}.") }</p></main> },
     };
-    browser::remember_link(link::write(&lab.spot));
+    browser::remember_link(&props.root, &link::write(&lab.spot));
     let shown = lab
         .chosen
         .and_then(|chosen| annotate(lab.world()?.host(), chosen))

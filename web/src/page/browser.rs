@@ -1,17 +1,21 @@
 //! What is asked of the browser: elements, the clipboard, downloads, and a word when all fails.
 
-use std::cell::RefCell;
-
 use wasm_bindgen::JsCast;
 use web_sys::{Document, Element, HtmlElement, KeyboardEvent};
 
-thread_local! {
-    /// Opens the present place again.
-    static LINK: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
 pub fn document() -> Document {
     gloo::utils::document()
+}
+
+/// The elements that scenes are mounted in, each with the scene's name.
+pub fn scenes() -> Vec<(Element, String)> {
+    let Ok(list) = document().query_selector_all("[data-scene]") else {
+        return Vec::new();
+    };
+    let elements = (0..list.length()).filter_map(|at| list.item(at)?.dyn_into::<Element>().ok());
+    elements
+        .filter_map(|element| Some((element.clone(), element.get_attribute("data-scene")?)))
+        .collect()
 }
 
 pub fn by_id(id: &str) -> Option<HtmlElement> {
@@ -24,9 +28,10 @@ pub fn address_hash() -> String {
     hash.trim_start_matches('#').to_owned()
 }
 
-/// Remembers the link of the present place, for [`tell_of_panics`].
-pub fn remember_link(link: String) {
-    LINK.with(|kept| kept.replace(link));
+/// Writes the link of the present place on the scene's element, where `start.js` finds it when the lab
+/// has stopped.
+pub fn remember_link(scene: &Element, link: &str) {
+    let _ = scene.set_attribute("data-link", link);
 }
 
 /// Puts the link into the address and on the clipboard.
@@ -76,19 +81,16 @@ pub fn set_theme(theme: Option<&str>) {
     };
 }
 
-/// A panic ends everything here. What is left is plain: what happened, the link that brings it back,
-/// and a button of the page itself that loads it anew.
+/// A panic ends everything here: what is left to say, the page's own script says (`start.js`).
 pub fn tell_of_panics() {
-    std::panic::set_hook(Box::new(|panic| {
-        if let Some(text) = by_id("broken-text") {
-            text.set_text_content(Some(&format!("The lab has stopped: {panic}")));
-        }
-        if let Some(link) = by_id("broken-link") {
-            let kept = LINK.with(|link| link.try_borrow().map(|link| link.clone()).unwrap_or_default());
-            let _ = link.set_attribute("href", &format!("#{kept}"));
-        }
-        if let Some(broken) = by_id("broken") {
-            let _ = broken.remove_attribute("hidden");
+    // By way of yew, which else puts its own hook in the place of ours.
+    yew::set_custom_panic_hook(Box::new(|panic| {
+        let text = panic.to_string();
+        gloo::console::error!(&text);
+        let told = web_sys::CustomEventInit::new();
+        told.set_detail(&text.into());
+        if let Ok(event) = web_sys::CustomEvent::new_with_event_init_dict("highwater-panic", &told) {
+            let _ = gloo::utils::window().dispatch_event(&event);
         }
     }));
 }
@@ -111,9 +113,12 @@ pub fn rove(event: &KeyboardEvent) -> bool {
     let Some(at) = elements.iter().position(|element| *element == active) else {
         return false;
     };
-    let to = match event.key().as_str() {
-        "ArrowRight" | "ArrowDown" => (at + 1).min(elements.len() - 1),
-        "ArrowLeft" | "ArrowUp" => at.saturating_sub(1),
+    let key = event.key();
+    let to = match key.as_str() {
+        "ArrowRight" => (at + 1).min(elements.len() - 1),
+        "ArrowLeft" => at.saturating_sub(1),
+        "ArrowDown" => next_line(&elements, at, true),
+        "ArrowUp" => next_line(&elements, at, false),
         "Home" => 0,
         "End" => elements.len() - 1,
         _ => return false,
@@ -121,6 +126,32 @@ pub fn rove(event: &KeyboardEvent) -> bool {
     handled(event);
     focus(&elements[to]);
     true
+}
+
+/// The nearest element below or above; in a list of one line, the next or the one before.
+fn next_line(elements: &[Element], at: usize, down: bool) -> usize {
+    let from = elements[at].get_bounding_client_rect();
+    let distance = |element: &Element| {
+        let to = element.get_bounding_client_rect();
+        let lines = if down {
+            to.top() - from.bottom()
+        } else {
+            from.top() - to.bottom()
+        };
+        let aside = (to.left() - from.left()).abs();
+        // Boxes of one line may overlap by a border; a line away counts more than any way aside.
+        (lines > -4.0).then_some(lines.max(0.0) * 8.0 + aside)
+    };
+    let ways = elements
+        .iter()
+        .enumerate()
+        .filter_map(|(nth, element)| Some((nth, distance(element)?)));
+    let nearest = ways.min_by(|(_, a), (_, b)| a.total_cmp(b));
+    match nearest {
+        Some((nth, _)) => nth,
+        None if down => (at + 1).min(elements.len() - 1),
+        None => at.saturating_sub(1),
+    }
 }
 
 /// HTML and SVG elements both have `focus`, but no common type.

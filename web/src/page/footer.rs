@@ -1,8 +1,6 @@
 //! The sentence, its one button, and time.
 
-use highwater_core::record::Codec;
-use highwater_lab::actions::{Action, Batches};
-use highwater_lab::finding::STEPS;
+use highwater_lab::free_play;
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::scene::Prediction;
 use wasm_bindgen::JsCast;
@@ -10,14 +8,6 @@ use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
 use super::app::Wishes;
-
-/// What the main button appends in free play; the sentence of controls has other sizes.
-const APPEND: Batches = Batches {
-    count: 1,
-    records: 6,
-    value_bytes: 20,
-    codec: Codec::None,
-};
 
 pub fn view(lab: &Lab, wishes: &Wishes, playing: &UseStateHandle<bool>) -> Html {
     let prediction = lab.prediction();
@@ -77,17 +67,8 @@ fn own_button(lab: &Lab) -> (String, Wish) {
     if lab.spot.at < lab.last() {
         return ("Step on".to_owned(), Wish::Step);
     }
-    if !world.is_up() {
-        return ("Start again".to_owned(), Wish::Act(Action::Start));
-    }
-    if world
-        .finding
-        .as_ref()
-        .is_some_and(|finding| finding.shown < STEPS)
-    {
-        return ("Show the next step".to_owned(), Wish::Step);
-    }
-    ("Append a batch".to_owned(), Wish::Act(Action::Append(APPEND)))
+    let (text, action) = free_play::button(world);
+    (text.to_owned(), Wish::Act(action))
 }
 
 fn time(lab: &Lab, wishes: &Wishes, playing: &UseStateHandle<bool>) -> Html {
@@ -110,9 +91,12 @@ fn time(lab: &Lab, wishes: &Wishes, playing: &UseStateHandle<bool>) -> Html {
         let playing = playing.clone();
         Callback::from(move |_: MouseEvent| playing.set(!*playing))
     };
-    let unit = if lab.is_story() { "moment" } else { "action" };
-    let finding = lab.world().and_then(|world| world.finding.as_ref());
-    let more_to_see = lab.is_story() || finding.is_some_and(|finding| finding.shown < STEPS);
+    let place = if lab.is_story() {
+        format!("moment {} of {}", lab.spot.at + 1, lab.scene.moments())
+    } else {
+        format!("action {} of {}", lab.spot.at, lab.last())
+    };
+    let more_to_see = lab.is_story() || lab.world().is_some_and(free_play::is_stepping);
     let at_end = lab.spot.at == lab.last() && !more_to_see;
     html! {
         <div class="time">
@@ -120,7 +104,7 @@ fn time(lab: &Lab, wishes: &Wishes, playing: &UseStateHandle<bool>) -> Html {
                 <span aria-hidden="true">{ "◂" }</span><span class="wide">{ " Back" }</span>
             </button>
             <input type="range" min="0" max={lab.last().to_string()} value={lab.spot.at.to_string()}
-                aria-label="Timeline" aria-valuetext={format!("{unit} {}", lab.spot.at)} oninput={seek} />
+                aria-label="Timeline" aria-valuetext={place} oninput={seek} />
             <button id="step" onclick={send(Wish::Step)} disabled={at_end} aria-label="Step">
                 <span class="wide">{ "Step " }</span><span aria-hidden="true">{ "▸" }</span>
             </button>

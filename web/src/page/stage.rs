@@ -10,8 +10,8 @@ use super::{steps, strip};
 pub fn view(lab: &Lab, wishes: &Wishes, width: u32) -> Html {
     let picture = Picture::of(lab);
     let content = match &picture {
-        Picture::Strip(segments) => strip::view(lab, segments, wishes, width),
-        Picture::Steps { steps, cost } => steps::view(lab, steps, cost.as_deref()),
+        Picture::Strip { segments, close_up } => strip::view(lab, segments, close_up.as_ref(), wishes, width),
+        Picture::Steps { steps, cost } => steps::view(lab, steps, cost.as_deref(), wishes),
     };
     html! {
         <section id="stage" role="group" aria-label="The log's files" data-group="">

@@ -8,7 +8,7 @@ do       append 1 6 20 none
 when     BatchAppended
 say      A producer sent {batch.records} records in one batch. The broker writes it, as it came, at the
          end of {batch.file}: the file is named after the first offset in it.
-focus    batch:last
+focus    batch:last close-up
 button   Append more
 
 moment   index-entry
@@ -16,7 +16,7 @@ do       append 5 6 20 none
 when     IndexEntryAdded
 say      Each batch lies right behind the last. After more than {log.interval} bytes the broker notes one line
          in {entry.file}: the batch that ends with offset {entry.offset} starts at byte {entry.position}.
-focus    entry:last
+focus    entry:last close-up
 button   Fill the file
 
 moment   roll

@@ -92,8 +92,26 @@ impl Session {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", size).await;
         let scheme = if dark { "dark" } else { "light" };
-        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-        self.devtools("Emulation.setEmulatedMedia", media).await;
+        self.media(&[("prefers-color-scheme", scheme)]).await;
+    }
+
+    /// What the system says that its user prefers, as media features with their values.
+    pub async fn media(&self, features: &[(&str, &str)]) {
+        let feature = |(name, value): &(&str, &str)| json!({ "name": name, "value": value });
+        let features: Vec<Value> = features.iter().map(feature).collect();
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features }))
+            .await;
+    }
+
+    /// Lets requests for these addresses (`*` for any text) fail, or none if it is empty.
+    pub async fn block(&self, addresses: &str) {
+        let addresses: Vec<&str> = Some(addresses)
+            .filter(|text| !text.is_empty())
+            .into_iter()
+            .collect();
+        self.devtools("Network.enable", json!({})).await;
+        self.devtools("Network.setBlockedURLs", json!({ "urls": addresses }))
+            .await;
     }
 
     async fn devtools(&self, command: &'static str, parameters: Value) {

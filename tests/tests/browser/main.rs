@@ -3,79 +3,18 @@
 //! What the page should say is computed here by the same scene's code, natively; a test that passes
 //! has compared the two, and found nothing on the browser's console.
 
+mod access;
+mod layout;
+mod page;
+mod trouble;
+
 use fantoccini::Locator;
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::link;
-use highwater_lab::picture::Picture;
 use highwater_tests::broker::TestBroker;
-use highwater_tests::browser::{Driver, Session};
+use highwater_tests::browser::Driver;
 
-const TAB: &str = "\u{e004}";
-const ENTER: &str = "\u{e007}";
-
-/// A broker with its page, and a browser that has it open.
-struct Page {
-    session: Session,
-    broker: TestBroker,
-    _driver: Driver,
-}
-
-impl Page {
-    async fn open() -> Self {
-        let broker = TestBroker::start_with_page();
-        let driver = Driver::start();
-        let session = driver.open().await;
-        session.resize(1440, 860, false).await;
-        let page = Self {
-            session,
-            broker,
-            _driver: driver,
-        };
-        page.go("").await;
-        page
-    }
-
-    /// Opens the page at a link, from the start.
-    async fn go(&self, link: &str) {
-        let client = &self.session.client;
-        client.goto("about:blank").await.expect("leave the page");
-        let address = format!("{}#{link}", self.broker.page_address());
-        client.goto(&address).await.expect("open the page");
-        let drawn = client.wait().for_element(Locator::Css("#sentence"));
-        drawn.await.expect("the page draws itself");
-    }
-
-    async fn texts(&self, selector: &str) -> Vec<String> {
-        let script = format!(
-            "return [...document.querySelectorAll('{selector}')]
-                .map(element => element.getAttribute('aria-label') ?? element.textContent)"
-        );
-        let texts = self.session.script(&script).await;
-        serde_json::from_value(texts).expect("a list of texts")
-    }
-
-    /// The page shows and says what the lab does.
-    async fn shows(&self, lab: &Lab) {
-        assert_eq!(self.texts("#sentence").await, [lab.sentence()]);
-        assert_eq!(self.texts("#stage [data-say]").await, Picture::of(lab).labels());
-    }
-
-    async fn click(&self, text: &str) {
-        let path = format!("//button[normalize-space()='{text}']");
-        let button = self.session.client.find(Locator::XPath(&path)).await;
-        let button = button.unwrap_or_else(|error| panic!("no button {text}: {error}"));
-        button
-            .click()
-            .await
-            .unwrap_or_else(|error| panic!("click {text}: {error}"));
-    }
-
-    /// Ends the test: nothing was complained of.
-    async fn close(self) {
-        assert_eq!(self.session.complaints().await, Vec::<String>::new());
-        self.session.client.close().await.expect("close the browser");
-    }
-}
+use page::{ENTER, Page, RIGHT};
 
 fn lab() -> Lab {
     Lab::new().expect("the scene's story can be read")
@@ -109,16 +48,9 @@ async fn the_story_is_told_by_keyboard_alone_to_its_end_and_back() {
         moments.push(lab.clone());
         if let Some(prediction) = lab.prediction() {
             // The answers are one stop for Tab; the arrows choose among them.
-            while page
-                .session
-                .script("return document.activeElement.closest('.choices') === null")
-                .await
-                == true
-            {
-                page.session.press(TAB).await;
-            }
+            page.tab_into(".choices").await;
             for _ in 0..prediction.accepted {
-                page.session.press("\u{e014}").await;
+                page.session.press(RIGHT).await;
             }
             page.session.press(ENTER).await;
             lab = lab.after(Wish::Guess(prediction.accepted));
@@ -218,15 +150,8 @@ async fn a_batch_gives_its_bytes_and_its_files() {
     let lab = lab().after(Wish::GoTo(3));
     page.go(&link::write(&lab.spot)).await;
     // By keyboard: the first batch is the stage's stop for Tab, an arrow leads to the second.
-    while page
-        .session
-        .script("return document.activeElement.closest('#stage') === null")
-        .await
-        == true
-    {
-        page.session.press(TAB).await;
-    }
-    page.session.press("\u{e014}").await;
+    page.tab_into("#stage").await;
+    page.session.press(RIGHT).await;
     page.session.press(ENTER).await;
     let names = page.texts(".fields b").await;
     assert_eq!(names[..3], ["baseOffset", "batchLength", "partitionLeaderEpoch"]);
@@ -248,77 +173,6 @@ async fn a_batch_gives_its_bytes_and_its_files() {
         page.session.script("return window.sizes").await,
         serde_json::json!([bytes])
     );
-    page.close().await;
-}
-
-/// Everything that would be seen wrong: text that leaves its box or is too small, targets too small
-/// to hit, batches out of offset order, the sentence or Step out of sight.
-const LAYOUT: &str = r"
-    const wrong = [];
-    const say = (element, why) => wrong.push(`${why}: <${element.tagName} class=${element.getAttribute('class')}> ${element.textContent.slice(0, 60)}`);
-    if (document.documentElement.scrollWidth > innerWidth) wrong.push(`the page is ${document.documentElement.scrollWidth} px wide`);
-    for (const element of document.querySelectorAll('body *')) {
-        if (!element.getClientRects().length || element.closest('svg')) continue;
-        const style = getComputedStyle(element);
-        if (style.display !== 'inline' && style.overflowY === 'visible' && element.scrollWidth > element.clientWidth + 1) say(element, 'its content leaves it');
-        const has_text = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-        if (has_text && parseFloat(style.fontSize) < 11) say(element, 'too small to read');
-        const box = element.getBoundingClientRect();
-        if (element.matches('button, select, input, li[tabindex]') && (box.width < 24 || box.height < 24)) say(element, 'too small to hit');
-    }
-    for (const text of document.querySelectorAll('svg [data-say] text')) {
-        const inner = text.getBoundingClientRect(), outer = text.parentNode.querySelector('rect').getBoundingClientRect();
-        if (text.textContent && (inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5)) say(text, 'leaves its box');
-    }
-    for (const svg of document.querySelectorAll('#stage svg')) {
-        let before = null;
-        for (const batch of svg.querySelectorAll('.batch')) {
-            const box = batch.querySelector('rect').getBoundingClientRect();
-            if (box.width < 23 || box.height < 23) say(batch, 'too small to hit');
-            if (before && !(box.top > before.top + 1 || box.left >= before.right - 0.5)) say(batch, 'stands before the batch before it');
-            before = box;
-        }
-    }
-    for (const selector of ['#sentence', '#step', '.main']) {
-        const box = document.querySelector(selector).getBoundingClientRect();
-        if (box.top < 0 || box.bottom > innerHeight) wrong.push(`${selector} is out of sight`);
-    }
-    const focus = document.querySelector('#stage .focus');
-    const foot = document.querySelector('footer').getBoundingClientRect().top;
-    if (focus && focus.getBoundingClientRect().top > foot - 24) wrong.push('the focus is out of sight');
-    return wrong;
-";
-
-async fn look_at_each_moment(page: &Page, width: u32, height: u32, dark: bool) {
-    page.session.resize(width, height, dark).await;
-    page.go("").await;
-    for moment in 0..lab().scene.moments() {
-        let wrong = page.session.script(LAYOUT).await;
-        assert_eq!(wrong, serde_json::json!([]), "moment {moment} at {width} px");
-        page.session.press(".").await;
-    }
-    let wrong = page.session.script(LAYOUT).await;
-    assert_eq!(wrong, serde_json::json!([]), "free play at {width} px");
-}
-
-#[tokio::test]
-async fn nothing_overflows_and_batches_stand_in_offset_order() {
-    let page = Page::open().await;
-    for (width, height) in [(1440, 860), (390, 844)] {
-        look_at_each_moment(&page, width, height, false).await;
-    }
-    page.close().await;
-}
-
-#[tokio::test]
-#[ignore = "soak: every width and theme"]
-async fn nothing_overflows_at_any_width_in_any_theme() {
-    let page = Page::open().await;
-    for (width, height) in [(1440, 860), (1024, 768), (768, 1024), (390, 844), (320, 640)] {
-        for dark in [false, true] {
-            look_at_each_moment(&page, width, height, dark).await;
-        }
-    }
     page.close().await;
 }
 

@@ -1,0 +1,78 @@
+//! What would be seen wrong at some width or in some theme.
+
+use crate::lab;
+use crate::page::Page;
+
+/// Widths and heights of the screens that are looked at.
+pub const SCREENS: [(u32, u32); 5] = [(1440, 860), (1024, 768), (768, 1024), (390, 844), (320, 640)];
+
+/// Everything that would be seen wrong: text that leaves its box or is too small, targets too small
+/// to hit, batches out of offset order, the sentence or Step out of sight.
+const LAYOUT: &str = r"
+    const wrong = [];
+    const say = (element, why) => wrong.push(`${why}: <${element.tagName} class=${element.getAttribute('class')}> ${element.textContent.slice(0, 60)}`);
+    if (document.documentElement.scrollWidth > innerWidth) wrong.push(`the page is ${document.documentElement.scrollWidth} px wide`);
+    for (const element of document.querySelectorAll('body *')) {
+        if (!element.getClientRects().length || element.closest('svg')) continue;
+        const style = getComputedStyle(element);
+        if (style.display !== 'inline' && style.overflowY === 'visible' && element.scrollWidth > element.clientWidth + 1) say(element, 'its content leaves it');
+        const has_text = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+        if (has_text && parseFloat(style.fontSize) < 11) say(element, 'too small to read');
+        const box = element.getBoundingClientRect();
+        if (element.matches('button, select, input, li[tabindex]') && (box.width < 24 || box.height < 24)) say(element, 'too small to hit');
+    }
+    for (const text of document.querySelectorAll('svg [data-say] text')) {
+        const inner = text.getBoundingClientRect(), outer = text.parentNode.querySelector('rect').getBoundingClientRect();
+        if (text.textContent && (inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5)) say(text, 'leaves its box');
+    }
+    for (const svg of document.querySelectorAll('#stage svg')) {
+        let before = null;
+        for (const batch of svg.querySelectorAll('.batch')) {
+            const box = batch.querySelector('rect').getBoundingClientRect();
+            if (box.width < 23 || box.height < 23) say(batch, 'too small to hit');
+            if (before && !(box.top > before.top + 1 || box.left >= before.right - 0.5)) say(batch, 'stands before the batch before it');
+            before = box;
+        }
+    }
+    for (const selector of ['#sentence', '#step', '.main']) {
+        const box = document.querySelector(selector).getBoundingClientRect();
+        if (box.top < 0 || box.bottom > innerHeight) wrong.push(`${selector} is out of sight`);
+    }
+    const focus = document.querySelector('#stage .focus');
+    const foot = document.querySelector('footer').getBoundingClientRect().top;
+    if (focus && focus.getBoundingClientRect().top > foot - 24) wrong.push('the focus is out of sight');
+    return wrong;
+";
+
+async fn look_at_each_moment(page: &Page, width: u32, height: u32, dark: bool) {
+    page.session.resize(width, height, dark).await;
+    page.go("").await;
+    for moment in 0..lab().scene.moments() {
+        let wrong = page.session.script(LAYOUT).await;
+        assert_eq!(wrong, serde_json::json!([]), "moment {moment} at {width} px");
+        page.session.press(".").await;
+    }
+    let wrong = page.session.script(LAYOUT).await;
+    assert_eq!(wrong, serde_json::json!([]), "free play at {width} px");
+}
+
+#[tokio::test]
+async fn nothing_overflows_and_batches_stand_in_offset_order() {
+    let page = Page::open().await;
+    for (width, height) in [(1440, 860), (390, 844)] {
+        look_at_each_moment(&page, width, height, false).await;
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+#[ignore = "soak: every width and theme"]
+async fn nothing_overflows_at_any_width_in_any_theme() {
+    let page = Page::open().await;
+    for (width, height) in SCREENS {
+        for dark in [false, true] {
+            look_at_each_moment(&page, width, height, dark).await;
+        }
+    }
+    page.close().await;
+}

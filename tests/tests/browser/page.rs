@@ -1,0 +1,93 @@
+//! A page with its broker and a browser that looks at it.
+
+use fantoccini::Locator;
+use highwater_lab::lab::Lab;
+use highwater_lab::picture::Picture;
+use highwater_tests::broker::TestBroker;
+use highwater_tests::browser::{Driver, Session};
+
+pub const TAB: &str = "\u{e004}";
+pub const ENTER: &str = "\u{e007}";
+pub const RIGHT: &str = "\u{e014}";
+pub const DOWN: &str = "\u{e015}";
+
+/// A broker with its page, and a browser that has it open.
+pub struct Page {
+    pub session: Session,
+    pub broker: TestBroker,
+    _driver: Driver,
+}
+
+impl Page {
+    pub async fn open() -> Self {
+        let broker = TestBroker::start_with_page();
+        let driver = Driver::start();
+        let session = driver.open().await;
+        session.resize(1440, 860, false).await;
+        let page = Self {
+            session,
+            broker,
+            _driver: driver,
+        };
+        page.go("").await;
+        page
+    }
+
+    /// Opens the page at a link, from the start.
+    pub async fn go(&self, link: &str) {
+        let client = &self.session.client;
+        client.goto("about:blank").await.expect("leave the page");
+        let address = format!("{}#{link}", self.broker.page_address());
+        client.goto(&address).await.expect("open the page");
+        self.is_drawn().await;
+    }
+
+    /// Waits until the scene is there.
+    pub async fn is_drawn(&self) {
+        let drawn = self.session.client.wait().for_element(Locator::Css("#sentence"));
+        drawn.await.expect("the page draws itself");
+    }
+
+    pub async fn texts(&self, selector: &str) -> Vec<String> {
+        let script = format!(
+            "return [...document.querySelectorAll('{selector}')]
+                .map(element => element.getAttribute('aria-label') ?? element.textContent)"
+        );
+        let texts = self.session.script(&script).await;
+        serde_json::from_value(texts).expect("a list of texts")
+    }
+
+    /// The page shows and says what the lab does.
+    pub async fn shows(&self, lab: &Lab) {
+        assert_eq!(self.texts("#sentence").await, [lab.sentence()]);
+        assert_eq!(self.texts("#stage [data-say]").await, Picture::of(lab).labels());
+    }
+
+    pub async fn click(&self, text: &str) {
+        let path = format!("//button[normalize-space()='{text}']");
+        let button = self.session.client.find(Locator::XPath(&path)).await;
+        let button = button.unwrap_or_else(|error| panic!("no button {text}: {error}"));
+        button
+            .click()
+            .await
+            .unwrap_or_else(|error| panic!("click {text}: {error}"));
+    }
+
+    /// Goes on by Tab until the focus is in there.
+    pub async fn tab_into(&self, selector: &str) {
+        let outside = format!("return document.activeElement.closest('{selector}') === null");
+        for _ in 0..50 {
+            if self.session.script(&outside).await != true {
+                return;
+            }
+            self.session.press(TAB).await;
+        }
+        panic!("no way to {selector} by Tab");
+    }
+
+    /// Ends the test: nothing was complained of.
+    pub async fn close(self) {
+        assert_eq!(self.session.complaints().await, Vec::<String>::new());
+        self.session.client.close().await.expect("close the browser");
+    }
+}

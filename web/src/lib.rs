@@ -4,9 +4,10 @@
 //! words can be computed natively, and a browser test compares them with what the page shows.
 //!
 //! Reading order: [`actions`] is what can happen; [`world`] the run at one moment; [`strip`] its files
-//! as a picture; [`close_up`] one thing of it, large; [`finding`] a look-up, [`steps`] its pictures; [`fields`] the values for sentences; [`scene`] the
-//! story and its predictions; [`lab`] what the reader does; [`picture`] what the stage shows and says;
-//! [`link`] all of it in one line;
+//! as a picture, [`places`] where each part is drawn, [`close_up`] one thing of it, large; [`finding`] a
+//! look-up, [`steps`] its pictures; [`fields`] the values for sentences; [`scene`] the story and its
+//! predictions; [`lab`] what the reader does, [`spot`] where that has led, [`free_play`] what is said
+//! without a story; [`picture`] what the stage shows and says; [`link`] all of it in one line;
 //! [`annotate`] the bytes of what is chosen; [`say`] numbers and times for people.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]

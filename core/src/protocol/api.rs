@@ -258,6 +258,14 @@ mod tests {
     }
 
     #[test]
+    fn what_brokers_say_to_each_other_is_served_and_not_listed() {
+        for served in BETWEEN_BROKERS {
+            assert!(served.api.serves(served.max));
+            assert!(SERVED.iter().all(|listed| listed.api != served.api));
+        }
+    }
+
+    #[test]
     fn the_tables_are_in_the_order_of_the_keys() {
         for table in [SERVED, BETWEEN_BROKERS] {
             assert!(table.is_sorted_by_key(|served| served.api.code()));

@@ -96,11 +96,15 @@ impl Broker {
 
     /// The correlation id of the next request.
     async fn hear(&mut self) -> SendId {
-        let length = self.0.read_i32().await.expect("a length");
+        self.hear_or_end().await.expect("a request")
+    }
+
+    async fn hear_or_end(&mut self) -> std::io::Result<SendId> {
+        let length = self.0.read_i32().await?;
         let mut frame = vec![0; length as usize];
-        self.0.read_exact(&mut frame).await.expect("a frame");
+        self.0.read_exact(&mut frame).await?;
         let request = decode_request(frame.into()).expect("a request");
-        request.header.correlation_id as SendId
+        Ok(request.header.correlation_id as SendId)
     }
 
     async fn say(&mut self, bytes: &[u8]) {
@@ -364,6 +368,56 @@ async fn a_fetch_is_answered_with_checked_batches() {
     };
     let records = fetched.topics[0].partitions[0].records.as_ref();
     assert_eq!(records.expect("good records").batches.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_request_has_one_outcome_however_often_the_peer_dies() {
+    const SENDERS: u64 = 4;
+    const EACH: u64 = 500;
+    let (peers, mut inputs) = peers(PeerLimits {
+        max_idle: Some(Duration::from_millis(1)),
+        ..limits()
+    });
+    let (listener, peer) = listen().await;
+    let broker = tokio::spawn(async move {
+        for life in 1.. {
+            let mut broker = Broker::accept(&listener).await;
+            for _ in 0..life % 7 {
+                let Ok(id) = broker.hear_or_end().await else { break };
+                if broker.0.write_all(&answer(id)).await.is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    let peers = Arc::new(peers);
+    let senders = (0..SENDERS).map(|sender| {
+        let (peers, peer) = (Arc::clone(&peers), peer.clone());
+        tokio::spawn(async move {
+            for id in sender * EACH..(sender + 1) * EACH {
+                send(&peers, &peer, id);
+                tokio::task::yield_now().await;
+            }
+        })
+    });
+    let senders: Vec<_> = senders.collect();
+    let mut outcomes = [0; (SENDERS * EACH) as usize];
+    for _ in 0..outcomes.len() {
+        match inputs.recv().await {
+            Some(Input::Response { id, .. } | Input::SendFailed { id, .. }) => outcomes[id as usize] += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(outcomes.iter().all(|&count| count == 1));
+    for sender in senders {
+        sender.await.expect("a sender's end");
+    }
+    drop(peers);
+    assert!(
+        inputs.recv().await.is_none(),
+        "every task has ended, with nothing more to tell"
+    );
+    broker.abort();
 }
 
 /// A core that sends one request and tells what came of it.

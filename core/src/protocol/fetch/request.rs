@@ -282,3 +282,47 @@ impl FetchPartition {
         writer.tagged_fields(&tags);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::wire_samples::between_brokers;
+    use crate::protocol::{ApiKey, RequestBody, decode_request};
+
+    #[test]
+    fn a_followers_fetch_says_who_asks_as_kafkas_does() {
+        let mut versions = Vec::new();
+        for sample in between_brokers(ApiKey::Fetch) {
+            let version = sample.version;
+            let request = decode_request(sample.requests[0].clone()).unwrap();
+            let RequestBody::Fetch(request) = request.body else {
+                panic!("another request")
+            };
+            let epoch = if version >= FIRST_WITH_REPLICA_STATE {
+                99
+            } else {
+                -1
+            };
+            assert_eq!(
+                (request.replica_id, request.replica_epoch),
+                (2, epoch),
+                "v{version}"
+            );
+            assert_eq!((request.session_id, request.session_epoch), (123, 4));
+            let wanted: Vec<_> = request
+                .topics
+                .iter()
+                .flat_map(|topic| &topic.partitions)
+                .collect();
+            assert_eq!((wanted[0].fetch_offset, wanted[0].log_start_offset), (1000, 12));
+            assert_eq!(
+                (wanted[0].current_leader_epoch, wanted[0].last_fetched_epoch),
+                (9, 8)
+            );
+            assert_eq!(wanted[1].last_fetched_epoch, NO_EPOCH);
+            assert_eq!(request.forgotten_topics[0].partitions, [2]);
+            versions.push(version);
+        }
+        assert_eq!(versions, [12, 13, 14, 15, 16, 17]);
+    }
+}

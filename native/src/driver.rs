@@ -366,7 +366,7 @@ fn queue(operations: &mut Operations, queued: Queued) {
 }
 
 /// A panic in the core leaves half-applied state, which is worse than a recovery.
-struct EndTheProcess;
+pub(crate) struct EndTheProcess;
 
 impl Drop for EndTheProcess {
     fn drop(&mut self) {

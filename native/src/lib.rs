@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub mod clock;
+pub mod coordination;
 pub mod decompress;
 pub mod disk;
 pub mod driver;

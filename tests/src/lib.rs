@@ -1,5 +1,5 @@
 //! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]), a browser ([`browser`]),
-//! Kafka's own tools ([`kafka`]), a client that sends any bytes ([`wire`]) and what it asks for in few
+//! Kafka's own tools ([`kafka`]), a real ZooKeeper ([`zookeeper`]), a client that sends any bytes ([`wire`]) and what it asks for in few
 //! words ([`requests`]).
 
 pub mod broker;
@@ -7,3 +7,4 @@ pub mod browser;
 pub mod kafka;
 pub mod requests;
 pub mod wire;
+pub mod zookeeper;

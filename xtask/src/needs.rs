@@ -54,6 +54,20 @@ pub const NEEDS: &[Need] = &[
         packages: &["python3", "python3-venv"],
     },
     Need {
+        name: "ZooKeeper",
+        step: "zookeeper",
+        clients: &[],
+        check: &["test", "-e", "/usr/share/java/zookeeper.jar"],
+        packages: &["zookeeper"],
+    },
+    Need {
+        name: "a Java runtime",
+        step: "zookeeper",
+        clients: &[],
+        check: &["java", "-version"],
+        packages: &["default-jre-headless"],
+    },
+    Need {
         name: "Chromium",
         step: "browser",
         clients: &[],

@@ -89,6 +89,11 @@ const STEPS: &[Step] = &[
         run: real_clients,
     },
     Step {
+        name: "zookeeper",
+        when: When::Full,
+        run: zookeeper,
+    },
+    Step {
         name: "browser",
         when: When::Full,
         run: browser,
@@ -319,6 +324,14 @@ fn real_clients(options: &Options) -> Result<Done, String> {
         arguments.extend(["--test", "kafka_reads_our_files", "--test", "kafka_tools"]);
     }
     tests("clients", &arguments, options)
+}
+
+fn zookeeper(options: &Options) -> Result<Done, String> {
+    tests(
+        "zookeeper",
+        &["--package", "highwater-tests", "--test", "zookeeper"],
+        options,
+    )
 }
 
 fn browser(options: &Options) -> Result<Done, String> {

@@ -161,7 +161,10 @@ pub enum NodeError {
     BadArguments,
     #[error("a node that goes with its session needs one")]
     NoSession,
-    #[error("a node holds at most {limit} bytes, not {asked}")]
+    /// The service's own reasons: an access list, a quota.
+    #[error("the service does not allow it")]
+    Refused,
+    #[error("at most {limit} bytes fit, not {asked}")]
     TooLarge { limit: u32, asked: u64 },
 }
 

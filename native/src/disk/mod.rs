@@ -15,6 +15,7 @@
 mod backlog;
 mod error;
 mod files;
+mod inline;
 mod lock;
 mod operations;
 mod read;
@@ -28,6 +29,7 @@ use smallvec::SmallVec;
 
 pub use self::error::disk_error;
 pub use self::files::OpenFile;
+pub use self::inline::InlineDirectory;
 pub use self::lock::{DirectoryLock, LockError};
 pub use self::read::JobReader;
 

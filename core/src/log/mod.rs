@@ -57,7 +57,7 @@ pub mod producer_state;
 pub mod transaction_index;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 

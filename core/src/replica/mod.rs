@@ -33,3 +33,6 @@ pub use purgatory::{ParkedId, Purgatory};
 pub use replication::{Replication, Standing};
 pub use role::{PartitionState, Transition};
 pub use waiting::{Moved, Waiting, Watcher};
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use super::jobs::JobFor;
 use super::parked::Parked;
 use crate::cx::Cx;
 use crate::error::{DiskError, ErrorCode, Refused};
-use crate::log::{TimePlan, TimedOffset};
+use crate::log::{TimeLocated, TimePlan};
 use crate::protocol::messages::list_offsets_request::ListOffsetsPartition;
 use crate::protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
@@ -157,7 +157,7 @@ impl State {
         cx: &mut Cx,
         request: ParkedId,
         part: usize,
-        found: Result<Option<TimedOffset>, DiskError>,
+        found: Result<TimeLocated, DiskError>,
     ) {
         let Some(Parked::Offsets(wait)) = self.purgatory.get_mut(request) else {
             return;
@@ -167,6 +167,8 @@ impl State {
             return;
         };
         let version = wait.caller.version;
+        let wrong_index = found.ok().and_then(|located| located.wrong_index);
+        let found = found.map(|located| located.found);
         let topic = wait.answer.topics.get_mut(search.topic);
         if let Some(answer) = topic.and_then(|topic| topic.partitions.get_mut(search.partition)) {
             let found = match found {
@@ -182,6 +184,9 @@ impl State {
             && let Some(Parked::Offsets(wait)) = self.purgatory.take(request)
         {
             self.out.answer(&wait.caller, wait.answer);
+        }
+        if let Some(segment) = wrong_index {
+            self.index_is_wrong(search.id, segment);
         }
         if let Err(error) = found {
             let dir = self.topics.partition(search.id).map(Partition::dir);
@@ -275,8 +280,10 @@ fn offset_of(partition: &Partition, timestamp: Millis, limit: Offset) -> Result<
         LATEST => return Ok(Found::Here(-1, limit, partition.leader_epoch())),
         EARLIEST | EARLIEST_LOCAL => {
             let start = log.log_start();
-            let epoch = log.epochs().epoch_for_offset(start).unwrap_or(-1);
-            return Ok(Found::Here(-1, start, epoch));
+            let epoch = log.epochs().epoch_for_offset(start);
+            // An empty log begins with what its leader will write.
+            let empty = (start == log.log_end()).then(|| partition.leader_epoch());
+            return Ok(Found::Here(-1, start, epoch.or(empty).unwrap_or(-1)));
         }
         LATEST_TIERED | EARLIEST_PENDING_UPLOAD => return Ok(NOTHING),
         MAX_TIMESTAMP => log.plan_greatest_timestamp(),

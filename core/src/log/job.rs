@@ -6,7 +6,7 @@
 use super::lookup::{Locate, Located};
 use super::recovery::{Recover, Recovered};
 use super::reindex::{Reindex, Reindexed};
-use super::time_lookup::{LocateTime, TimedOffset};
+use super::time_lookup::{LocateTime, TimeLocated};
 use super::truncate::{Rebuild, Rebuilt};
 use crate::disk::ReadAt;
 use crate::error::DiskError;
@@ -30,7 +30,7 @@ pub enum Job {
 #[derive(Clone, Debug)]
 pub enum JobResult {
     Located(Result<Located, DiskError>),
-    LocatedTime(Result<Option<TimedOffset>, DiskError>),
+    LocatedTime(Result<TimeLocated, DiskError>),
     Recovered(Result<Box<Recovered>, DiskError>),
     Rebuilt(Result<Box<Rebuilt>, DiskError>),
     Reindexed(Result<Reindexed, DiskError>),

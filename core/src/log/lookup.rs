@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use super::floor::{Halving, floor_in_file};
 use super::names::{FileKind, segment_file};
 use super::offset_index::{self, OffsetEntry};
 use super::walk::{Step, Walk};
@@ -21,18 +22,6 @@ use crate::types::Offset;
 
 /// Bytes asked of the disk at once while walking headers.
 const WALK_BYTES: usize = 4096;
-
-/// One halving of the binary search in an index of which entries `low..high` were still in question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Halving {
-    pub low: usize,
-    pub high: usize,
-    /// The entry that was looked at.
-    pub middle: usize,
-    pub entry: OffsetEntry,
-    /// It is at or below the target: the search goes on in the upper half.
-    pub at_or_below: bool,
-}
 
 /// A batch that was walked over, or the one that was found: always the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,46 +39,12 @@ pub struct Lookup {
     pub target: Offset,
     /// Base offset of the segment.
     pub segment: Offset,
-    pub halvings: Vec<Halving>,
+    pub halvings: Vec<Halving<OffsetEntry>>,
     /// The entry that the halvings led to; `None`: before the first entry, so from byte 0.
     pub entry: Option<OffsetEntry>,
     pub scanned: Vec<Scanned>,
     /// Bytes of the `.log` that were read.
     pub bytes_read: u64,
-}
-
-/// The greatest of `count` entries at or below `relative`, by halving; `entry(i)` gives entry *i*.
-pub fn floor_entry<E>(
-    count: usize,
-    mut entry: impl FnMut(usize) -> Result<OffsetEntry, E>,
-    relative: u32,
-    mut steps: Option<&mut Lookup>,
-) -> Result<Option<OffsetEntry>, E> {
-    let (mut low, mut high, mut found) = (0, count, None);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let at = entry(middle)?;
-        let at_or_below = at.relative <= relative;
-        if let Some(steps) = steps.as_deref_mut() {
-            steps.halvings.push(Halving {
-                low,
-                high,
-                middle,
-                entry: at,
-                at_or_below,
-            });
-        }
-        if at_or_below {
-            found = Some(at);
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if let Some(steps) = steps {
-        steps.entry = found;
-    }
-    Ok(found)
 }
 
 /// Where a walk starts.
@@ -197,28 +152,26 @@ impl SegmentToRead {
         &self,
         offset: Offset,
         disk: &dyn ReadAt,
-        steps: Option<&mut Lookup>,
+        mut steps: Option<&mut Lookup>,
     ) -> Result<Option<OffsetEntry>, DiskError> {
         let path = self.file_path(FileKind::OffsetIndex);
-        let bytes = match disk.len(self.dir, &path) {
-            Err(DiskError::NotFound) => 0,
-            other => other?,
-        };
-        let read = |at: usize| -> Result<OffsetEntry, DiskError> {
-            let from = (at * offset_index::ENTRY_BYTES) as u64;
-            let bytes = disk.read_at(self.dir, &path, from, offset_index::ENTRY_BYTES)?;
-            // A file that shrank meanwhile reads as an entry beyond everything.
-            Ok(bytes.first_chunk().map_or(
-                OffsetEntry {
-                    relative: u32::MAX,
-                    position: u32::MAX,
-                },
-                |bytes| OffsetEntry::from_bytes(*bytes),
-            ))
-        };
-        let relative = (offset - self.base).clamp(0, i64::from(u32::MAX)) as u32;
-        floor_entry(bytes as usize / offset_index::ENTRY_BYTES, read, relative, steps)
+        let relative = relative_to(self.base, offset);
+        let is_at_or_below = |entry: &OffsetEntry| entry.relative <= relative;
+        let found = floor_in_file(disk, self.dir, &path, is_at_or_below, |halving| {
+            if let Some(steps) = steps.as_deref_mut() {
+                steps.halvings.push(halving);
+            }
+        })?;
+        if let Some(steps) = steps {
+            steps.entry = found;
+        }
+        Ok(found)
     }
+}
+
+/// An offset as the indexes of the segment at `base` have it.
+pub(super) fn relative_to(base: Offset, offset: Offset) -> u32 {
+    (offset - base).clamp(0, i64::from(u32::MAX)) as u32
 }
 
 impl Locate {

@@ -31,6 +31,7 @@
 mod append;
 mod check;
 mod config;
+pub mod floor;
 pub mod job;
 mod leftovers;
 mod lifecycle;
@@ -72,7 +73,7 @@ pub use lookup::{FileRange, Located, Lookup, Outcome};
 pub use read::{ReadPlan, TimePlan};
 pub use recovery::{Recover, Recovered};
 pub use reindex::{Reindex, Reindexed};
-pub use time_lookup::{TimeLookup, TimedOffset};
+pub use time_lookup::{TimeLocated, TimeLookup, TimedOffset};
 pub use truncate::{Rebuild, Rebuilt, Truncation};
 
 use crate::cx::Cx;

@@ -9,10 +9,13 @@
 
 use std::cmp::Ordering;
 
+use super::floor::floor_in_memory;
 use super::job::Job;
-use super::lookup::{FileRange, Locate, Lookup, SegmentToRead, StartFrom, floor_entry};
+use super::lookup::{FileRange, Locate, Lookup, SegmentToRead, StartFrom, relative_to};
+use super::offset_index::OffsetEntry;
 use super::segment::Segment;
-use super::time_lookup::{LocateTime, TimeLookup, floor_time};
+use super::time_index::TimeEntry;
+use super::time_lookup::{LocateTime, TimeLookup};
 use super::{Log, Outcome};
 use crate::disk::ReadAt;
 use crate::error::{DiskError, ErrorCode, Refused};
@@ -95,7 +98,7 @@ impl Log {
             return Ok(None);
         };
         let found = locate.run_watched(disk, Some(&mut steps))?;
-        Ok(found.map(|_| steps))
+        Ok(found.found.map(|_| steps))
     }
 
     /// Plans a search for the first record whose timestamp is at least `target_ms`. Callers compare the
@@ -171,9 +174,7 @@ impl Log {
                 (self.closed_to_read(segment), segment.file, Some(next))
             }
             None => {
-                let entries = self.active.indexer.offsets.entries();
-                let relative = (from - self.active.indexer.base).clamp(0, i64::from(u32::MAX)) as u32;
-                let Ok(entry) = floor_entry(entries.len(), |at| Ok::<_, Never>(entries[at]), relative, steps);
+                let entry = self.active_floor(relative_to(self.active.indexer.base, from), steps);
                 (
                     self.active_to_read(StartFrom::Entry(entry)),
                     self.active.file,
@@ -241,19 +242,34 @@ impl Log {
 
     fn active_to_read_by_time(&self, target_ms: Millis, mut steps: Option<&mut TimeLookup>) -> SegmentToRead {
         let indexer = &self.active.indexer;
-        let times = indexer.times.entries();
-        let Ok(time) = floor_time(
-            times.len(),
-            |at| Ok::<_, Never>(times[at]),
-            target_ms,
-            steps.as_deref_mut(),
-        );
+        let is_at_or_below = |entry: &TimeEntry| entry.timestamp_ms <= target_ms;
+        let time = floor_in_memory(indexer.times.entries(), is_at_or_below, |halving| {
+            if let Some(steps) = steps.as_deref_mut() {
+                steps.halvings.push(halving);
+            }
+        });
+        if let Some(steps) = steps.as_deref_mut() {
+            steps.entry = time;
+        }
         let reached = time.map_or(0, |entry| entry.relative);
-        let start = reached.max((self.log_start - indexer.base).clamp(0, i64::from(u32::MAX)) as u32);
-        let entries = indexer.offsets.entries();
-        let steps = steps.map(|steps| &mut steps.offsets);
-        let Ok(entry) = floor_entry(entries.len(), |at| Ok::<_, Never>(entries[at]), start, steps);
+        let start = reached.max(relative_to(indexer.base, self.log_start));
+        let entry = self.active_floor(start, steps.map(|steps| &mut steps.offsets));
         self.active_to_read(StartFrom::Entry(entry))
+    }
+
+    /// Step two of a look-up in the active segment, whose index is in memory.
+    fn active_floor(&self, relative: u32, mut steps: Option<&mut Lookup>) -> Option<OffsetEntry> {
+        let entries = self.active.indexer.offsets.entries();
+        let is_at_or_below = |entry: &OffsetEntry| entry.relative <= relative;
+        let found = floor_in_memory(entries, is_at_or_below, |halving| {
+            if let Some(steps) = steps.as_deref_mut() {
+                steps.halvings.push(halving);
+            }
+        });
+        if let Some(steps) = steps {
+            steps.entry = found;
+        }
+        found
     }
 
     fn active_written_bytes(&self) -> u64 {
@@ -264,6 +280,3 @@ impl Log {
         }
     }
 }
-
-/// The error of a search in memory, which cannot fail.
-enum Never {}

@@ -216,7 +216,7 @@ impl Host {
         match plan {
             TimePlan::Nothing => None,
             TimePlan::Locate(job) => match self.run(job) {
-                JobResult::LocatedTime(found) => found.unwrap(),
+                JobResult::LocatedTime(found) => found.unwrap().found,
                 other => panic!("{other:?}"),
             },
         }

@@ -3,10 +3,14 @@
 //! Timestamps need not rise, so the time index cannot name the record. It names an offset up to which
 //! no timestamp goes beyond its entry's; from there the batches are walked to the first whose
 //! greatest timestamp reaches the target, and that batch's records are read, unpacked if need be.
+//!
+//! An entry is checked against the batch it speaks of. If they disagree the index is wrong, and the
+//! segment is walked from its first byte.
 
+use super::floor::{Halving, floor_in_file};
 use super::lookup::{Lookup, Scanned, SegmentToRead, StartFrom};
 use super::names::FileKind;
-use super::time_index::{self, TimeEntry};
+use super::time_index::TimeEntry;
 use super::walk::{Step, Walk};
 use crate::disk::ReadAt;
 use crate::error::DiskError;
@@ -38,23 +42,20 @@ pub struct TimedOffset {
     pub leader_epoch: LeaderEpoch,
 }
 
-/// One halving of the binary search in a time index of which entries `low..high` were still in question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeHalving {
-    pub low: usize,
-    pub high: usize,
-    /// The entry that was looked at.
-    pub middle: usize,
-    pub entry: TimeEntry,
-    /// It is at or below the target: the search goes on in the upper half.
-    pub at_or_below: bool,
+/// What a [`LocateTime`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeLocated {
+    /// `None`: no record reaches the time.
+    pub found: Option<TimedOffset>,
+    /// Base offset of a segment whose indexes disagree with its `.log`; the answer is right all the same.
+    pub wrong_index: Option<Offset>,
 }
 
 /// The steps of one look-up by time, in the segment that had the answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeLookup {
     pub target_ms: Millis,
-    pub halvings: Vec<TimeHalving>,
+    pub halvings: Vec<Halving<TimeEntry>>,
     /// The entry that the halvings led to; `None`: before the first entry.
     pub entry: Option<TimeEntry>,
     /// From the entry's offset on: segment, the search in the offset index, the batches walked over.
@@ -62,43 +63,8 @@ pub struct TimeLookup {
     pub found: Option<TimedOffset>,
 }
 
-/// The greatest of `count` entries at or below `target_ms`, by halving; `entry(i)` gives entry *i*.
-pub fn floor_time<E>(
-    count: usize,
-    mut entry: impl FnMut(usize) -> Result<TimeEntry, E>,
-    target_ms: Millis,
-    mut steps: Option<&mut TimeLookup>,
-) -> Result<Option<TimeEntry>, E> {
-    let (mut low, mut high, mut found) = (0, count, None);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let at = entry(middle)?;
-        let at_or_below = at.timestamp_ms <= target_ms;
-        if let Some(steps) = steps.as_deref_mut() {
-            steps.halvings.push(TimeHalving {
-                low,
-                high,
-                middle,
-                entry: at,
-                at_or_below,
-            });
-        }
-        if at_or_below {
-            found = Some(at);
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if let Some(steps) = steps {
-        steps.entry = found;
-    }
-    Ok(found)
-}
-
 impl LocateTime {
-    /// `None`: no record reaches the time.
-    pub fn run(&self, disk: &dyn ReadAt) -> Result<Option<TimedOffset>, DiskError> {
+    pub fn run(&self, disk: &dyn ReadAt) -> Result<TimeLocated, DiskError> {
         self.run_watched(disk, None)
     }
 
@@ -108,39 +74,51 @@ impl LocateTime {
         &self,
         disk: &dyn ReadAt,
         mut steps: Option<&mut TimeLookup>,
-    ) -> Result<Option<TimedOffset>, DiskError> {
+    ) -> Result<TimeLocated, DiskError> {
+        let mut located = TimeLocated::default();
         for segment in &self.segments {
             let mut own = steps.as_deref().map(|active| match segment.start {
                 StartFrom::Entry(_) => active.clone(),
                 StartFrom::IndexFile => TimeLookup::default(),
             });
-            let Some(found) = self.search(segment, disk, own.as_mut())? else {
-                continue;
-            };
+            let (found, index_right) = self.search(segment, disk, own.as_mut())?;
+            if !index_right {
+                located.wrong_index = Some(segment.base);
+            }
+            let Some(found) = found else { continue };
             if let (Some(steps), Some(own)) = (steps.as_deref_mut(), own) {
                 *steps = own;
                 steps.target_ms = self.target_ms;
                 steps.offsets.segment = segment.base;
                 steps.found = Some(found);
             }
-            return Ok(Some(found));
+            located.found = Some(found);
+            return Ok(located);
         }
-        Ok(None)
+        Ok(located)
     }
 
+    /// The first record of the segment that reaches the time, and whether the indexes were right.
     fn search(
         &self,
         segment: &SegmentToRead,
         disk: &dyn ReadAt,
         mut steps: Option<&mut TimeLookup>,
-    ) -> Result<Option<TimedOffset>, DiskError> {
-        let reached = match floor_in_file(segment, self.target_ms, disk, steps.as_deref_mut())? {
+    ) -> Result<(Option<TimedOffset>, bool), DiskError> {
+        let time = search_file(segment, self.target_ms, disk, steps.as_deref_mut())?;
+        // A wrong entry could lead past the record: then the whole segment is walked.
+        let time_right = match time {
+            Some(entry) => is_right(segment, entry, disk)?,
+            None => true,
+        };
+        let reached = match time.filter(|_| time_right) {
             Some(entry) => segment.base + i64::from(entry.relative),
             None => segment.base,
         };
         let mut steps = steps.map(|steps| &mut steps.offsets);
         let from = reached.max(self.from);
-        let (entry, _) = segment.checked_floor(from, disk, steps.as_deref_mut())?;
+        let (entry, offsets_right) = segment.checked_floor(from, disk, steps.as_deref_mut())?;
+        let index_right = time_right && offsets_right;
         let start = entry.map_or(0, |entry| u64::from(entry.position));
         let path = segment.file_path(FileKind::Log);
         let mut walk = Walk::new(disk, segment.dir, &path, start, segment.end_bytes, WALK_BYTES);
@@ -166,9 +144,9 @@ impl LocateTime {
             if let Some(steps) = steps {
                 steps.bytes_read = walk.bytes_read;
             }
-            return Ok(Some(found));
+            return Ok((Some(found), index_right));
         }
-        Ok(None)
+        Ok((None, index_right))
     }
 
     fn first_record(&self, batch: &Batch) -> Option<TimedOffset> {
@@ -186,31 +164,39 @@ impl LocateTime {
 
 /// The greatest entry of a closed segment's `.timeindex` at or below the time. The active segment's
 /// was searched by the owner, whose answer is in the segment's start.
-fn floor_in_file(
+fn search_file(
     segment: &SegmentToRead,
     target_ms: Millis,
     disk: &dyn ReadAt,
-    steps: Option<&mut TimeLookup>,
+    mut steps: Option<&mut TimeLookup>,
 ) -> Result<Option<TimeEntry>, DiskError> {
     if segment.start != StartFrom::IndexFile {
         return Ok(None);
     }
     let path = segment.file_path(FileKind::TimeIndex);
-    let bytes = match disk.len(segment.dir, &path) {
-        Err(DiskError::NotFound) => 0,
-        other => other?,
-    };
-    let read = |at: usize| -> Result<TimeEntry, DiskError> {
-        let from = (at * time_index::ENTRY_BYTES) as u64;
-        let bytes = disk.read_at(segment.dir, &path, from, time_index::ENTRY_BYTES)?;
-        // A file that shrank meanwhile reads as an entry beyond everything.
-        Ok(bytes.first_chunk().map_or(
-            TimeEntry {
-                timestamp_ms: Millis::MAX,
-                relative: u32::MAX,
-            },
-            |bytes| TimeEntry::from_bytes(*bytes),
-        ))
-    };
-    floor_time(bytes as usize / time_index::ENTRY_BYTES, read, target_ms, steps)
+    let is_at_or_below = |entry: &TimeEntry| entry.timestamp_ms <= target_ms;
+    let found = floor_in_file(disk, segment.dir, &path, is_at_or_below, |halving| {
+        if let Some(steps) = steps.as_deref_mut() {
+            steps.halvings.push(halving);
+        }
+    })?;
+    if let Some(steps) = steps {
+        steps.entry = found;
+    }
+    Ok(found)
+}
+
+/// Whether the batch that has the entry's offset carries its time.
+fn is_right(segment: &SegmentToRead, entry: TimeEntry, disk: &dyn ReadAt) -> Result<bool, DiskError> {
+    let offset = segment.base + i64::from(entry.relative);
+    let (start, _) = segment.checked_floor(offset, disk, None)?;
+    let start = start.map_or(0, |entry| u64::from(entry.position));
+    let path = segment.file_path(FileKind::Log);
+    let mut walk = Walk::new(disk, segment.dir, &path, start, segment.end_bytes, WALK_BYTES);
+    while let Step::Batch { header, .. } = walk.step()? {
+        if header.last_offset() >= offset {
+            return Ok(header.base_offset <= offset && header.max_timestamp == entry.timestamp_ms);
+        }
+    }
+    Ok(false)
 }

@@ -478,3 +478,15 @@ fn an_idle_log_costs_little_memory() {
         "what is remembered grows with what there is"
     );
 }
+
+#[test]
+fn index_files_come_with_their_first_entries() {
+    let mut host = Host::new();
+    let mut log = host.create(small());
+    let indexes = |host: &Host| host.names().iter().filter(|name| name.ends_with("index")).count();
+    host.append(&mut log, &batch(&[T0], 200));
+    assert_eq!(indexes(&host), 0, "an absent one reads as an empty one");
+    log.close(&mut host.cx());
+    host.settle(&mut log);
+    assert!(indexes(&host) > 0);
+}

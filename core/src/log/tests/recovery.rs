@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::log::testing::{Host, PATH, batch, produced};
-use crate::log::{Job, JobResult, Log, LogConfig, Outcome, ReadPlan, Recover};
+use crate::log::{Job, JobResult, Log, LogConfig, Outcome, ReadPlan, Recover, TimePlan};
 use crate::trace::Fact;
 
 const T0: i64 = 1_700_000_000_000;
@@ -343,6 +343,40 @@ fn a_look_up_finds_its_batch_through_a_wrong_index() {
                 matches!(located.outcome, Outcome::Found(range) if range.base_offset == from - from % 2),
                 "byte {at}, offset {from}: {located:?}"
             );
+        }
+    }
+    assert!(seen_wrong > 0, "an entry that lies is seen to lie");
+}
+
+#[test]
+fn a_look_up_by_time_finds_its_record_through_a_wrong_index() {
+    let (mut host, log) = three_segments();
+    let locate = |host: &Host, target: i64| {
+        let TimePlan::Locate(job) = log.plan_time_lookup(target) else {
+            panic!("records reach the time");
+        };
+        match host.run(job) {
+            JobResult::LocatedTime(Ok(located)) => located,
+            other => panic!("{other:?}"),
+        }
+    };
+    let right = host.file(&name(0, "timeindex"));
+    assert!(right.len() >= 24, "some entries to spoil");
+    let last = log.closed_segments()[0].greatest.timestamp_ms;
+    let targets: Vec<i64> = (T0..=last).step_by(((last - T0) / 40).max(1) as usize).collect();
+    let expected: Vec<_> = targets
+        .iter()
+        .map(|target| locate(&host, *target).found)
+        .collect();
+    let mut seen_wrong = 0;
+    for at in 0..right.len() {
+        let mut bytes = right.to_vec();
+        bytes[at] ^= 0x11;
+        put(&mut host, &name(0, "timeindex"), bytes);
+        for (target, expected) in targets.iter().zip(&expected) {
+            let located = locate(&host, *target);
+            seen_wrong += usize::from(located.wrong_index.is_some());
+            assert_eq!(located.found, *expected, "byte {at}, time {target}");
         }
     }
     assert!(seen_wrong > 0, "an entry that lies is seen to lie");

@@ -196,3 +196,40 @@ fn what_retention_deletes_on_its_way_arrives_as_it_was_written() {
         |data| segments(&data.join("t-0")) <= 2,
     );
 }
+
+/// A batch that has to be unpacked at length is checked apart, and what came behind it waits.
+#[test]
+fn large_compressed_batches_keep_their_place_in_a_connection() {
+    let broker = TestBroker::start(&[]);
+    let mut client = WireClient::connect(&broker.address());
+    create_topic(&mut client, TOPIC, 1, &[]).expect("a topic");
+    let mut seed = 1u32;
+    let mut noise = |bytes: usize| -> Vec<u8> {
+        let next = |_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8
+        };
+        (0..bytes).map(next).collect()
+    };
+    let mut sizes = Vec::new();
+    for number in 0..12 {
+        let bytes = if number % 3 == 2 { 10 } else { 400 << 10 };
+        let mut batch = BatchBuilder::new(Codec::Gzip);
+        batch.append(0, None, Some(&noise(bytes)), &[]);
+        let batch = batch.build();
+        sizes.push(batch.len());
+        assert!(client.send(PRODUCE, &produce_request(TOPIC, 0, -1, batch)));
+    }
+    assert!(client.send(FETCH, &fetch_request(TOPIC, 0, 0, 1)));
+    for number in 1..=12 {
+        let answer = client
+            .receive(ApiKey::Produce, PRODUCE, 1 + number)
+            .expect("an answer");
+        assert_eq!(produced(answer), Ok(i64::from(number) - 1));
+    }
+    let answer = client.receive(ApiKey::Fetch, FETCH, 14).expect("an answer");
+    assert_eq!(fetched(answer).high_watermark, 12);
+    let found = read_log(&mut client, TOPIC, 0, 0);
+    let found: Vec<usize> = found.iter().map(|batch| batch.bytes.len()).collect();
+    assert_eq!(found, sizes);
+}

@@ -121,6 +121,28 @@ impl AdmittedPartition {
     }
 }
 
+/// A produce of so many bytes whose batches have to be unpacked is long work.
+const LONG_BYTES: usize = 256 << 10;
+
+/// Whether to admit the frame is long work, so that a host with other connections to serve does it apart:
+/// a large produce with a compressed batch.
+pub fn takes_long(frame: &Bytes) -> bool {
+    let is_large_produce =
+        frame.len() >= LONG_BYTES && frame.first_chunk() == Some(&ApiKey::Produce.code().to_be_bytes());
+    if !is_large_produce {
+        return false;
+    }
+    let Ok(RequestBody::Produce(produce)) = decode_request(frame.clone()).map(|request| request.body) else {
+        return false;
+    };
+    let mut partitions = produce.topics.iter().flat_map(|topic| &topic.partitions);
+    partitions.any(|partition| {
+        let records = partition.records.as_deref().unwrap_or_default();
+        let codec = BatchHeader::parse(records).and_then(|header| header.codec());
+        codec.is_some_and(|codec| codec != Codec::None)
+    })
+}
+
 /// Decodes a frame (without its length prefix) and checks what it carries.
 ///
 /// An error means that the connection must be closed; the error's text is the reason. A request

@@ -3,7 +3,8 @@
 //! Kafka answers a connection's requests in order, one at a time. Here produces may follow each
 //! other without waiting for answers, which lets a producer keep the disk busy; any other request
 //! waits until nothing before it is unanswered. Decoding and checking records happens here, outside
-//! the core's lock.
+//! the core's lock; where large batches have to be unpacked for it, on the pool, while the thread serves
+//! its other connections.
 
 use std::cell::RefCell;
 use std::io;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use highwater_core::broker::{Admitted, admit};
+use highwater_core::broker::{Admitted, admit, takes_long};
 use highwater_core::io::Input;
 use highwater_core::protocol::ApiKey;
 use highwater_core::protocol::frame::request_length;
@@ -74,6 +75,8 @@ struct Task<'a> {
     share: Share<'a>,
     /// An admitted request that has to wait for the answers before it.
     held: Option<Box<Admitted>>,
+    /// A frame that takes long to admit. Nothing behind it is looked at before that is done.
+    long_work: Option<Bytes>,
     /// The kernel may have bytes for us.
     readable: bool,
     /// The client sends no more.
@@ -131,6 +134,7 @@ impl<'a> Task<'a> {
             ),
             share: shared.budget.share(),
             held: None,
+            long_work: None,
             readable: true,
             ended: false,
             alone: false,
@@ -142,6 +146,10 @@ impl<'a> Task<'a> {
         let mut rounds = 0;
         loop {
             let sent = self.round()?;
+            if let Some(frame) = self.long_work.take() {
+                self.held = Some(self.admit_on_the_pool(frame).await?);
+                continue;
+            }
             if sent == Sent::Cold {
                 self.read_ahead().await;
                 continue;
@@ -166,6 +174,7 @@ impl<'a> Task<'a> {
         // Frames cut out of the thread's buffer are done with: what is left moves out of it.
         self.inbound.settle();
         let held = self.held.as_ref().map_or(0, |request| request.frame_bytes);
+        let held = held + self.long_work.as_ref().map_or(0, |frame| frame.len() as u64);
         let begun = self.inbound.held_bytes() as u64;
         self.share.hold(begun + held);
         self.connection.mid_request.store(begun > 0, Ordering::Relaxed);
@@ -223,12 +232,18 @@ impl<'a> Task<'a> {
             return Ok(None);
         };
         let frame = detach(frame);
-        let rules = self.driver.admission.load();
-        let now = self.driver.clock.now();
-        match WORKSPACE.with_borrow_mut(|workspace| admit(&frame, &rules, now, workspace)) {
-            Ok(request) => Ok(Some(Box::new(request))),
-            Err(malformed) => Err(End::For(format!("a request cannot be read: {malformed}"))),
+        if takes_long(&frame) {
+            self.long_work = Some(frame);
+            return Ok(None);
         }
+        admitted(self.driver, &frame).map(Some)
+    }
+
+    /// Admits a frame apart, so that unpacking its batches keeps no other connection of this thread waiting.
+    async fn admit_on_the_pool(&self, frame: Bytes) -> Result<Box<Admitted>, End> {
+        let driver = Arc::clone(self.driver);
+        let admitted = tokio::task::spawn_blocking(move || admitted(&driver, &frame)).await;
+        admitted.unwrap_or_else(|error| Err(End::For(format!("a request could not be checked: {error}"))))
     }
 
     /// Gives the request to the core, or holds it back; true if it was given.
@@ -294,7 +309,8 @@ impl<'a> Task<'a> {
             let counted = &self.driver.connections.metrics.bytes_out;
             counted.fetch_add(sent_bytes, Ordering::Relaxed);
         }
-        if self.ended && (idle && self.held.is_none() || self.long && !unsent) {
+        let all_taken = self.held.is_none() && self.long_work.is_none();
+        if self.ended && (idle && all_taken || self.long && !unsent) {
             return Err(End::ByClient);
         }
         Ok(sent)
@@ -329,6 +345,16 @@ impl<'a> Task<'a> {
             () = self.share.room(), if wants_room => {}
         }
         Ok(())
+    }
+}
+
+/// Decodes a frame and checks what it carries, on this thread.
+fn admitted(driver: &Driver, frame: &Bytes) -> Result<Box<Admitted>, End> {
+    let rules = driver.admission.load();
+    let now = driver.clock.now();
+    match WORKSPACE.with_borrow_mut(|workspace| admit(frame, &rules, now, workspace)) {
+        Ok(request) => Ok(Box::new(request)),
+        Err(malformed) => Err(End::For(format!("a request cannot be read: {malformed}"))),
     }
 }
 

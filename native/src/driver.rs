@@ -20,7 +20,7 @@ use highwater_core::io::{ConnId, Input, JobId, Level, Output, Parts, RequestId};
 use highwater_core::log;
 use highwater_core::trace::Trace;
 use highwater_core::types::Millis;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 use tokio::sync::watch;
 
@@ -217,7 +217,7 @@ impl Driver {
     /// Rounds while there is input, or while the core has `more_work`.
     fn rounds(self: &Arc<Self>, mut more_work: bool) {
         while more_work || !self.queue.is_empty() {
-            let Some(mut core) = self.core.try_lock() else {
+            let Some(mut core) = self.core.try_lock().or_else(|| self.wait_in_line()) else {
                 return;
             };
             let round = self.round(core.as_mut());
@@ -234,6 +234,13 @@ impl Driver {
                 self.run(job, work);
             }
         }
+    }
+
+    /// With `queued.max.requests` in the queue, who brings more waits for the core instead of leaving it
+    /// to whoever has it: so the queue grows no further.
+    fn wait_in_line(&self) -> Option<MutexGuard<'_, Box<dyn Machine>>> {
+        let is_full = self.queue.len() >= self.connections.limits.queued_max_requests;
+        is_full.then(|| self.core.lock())
     }
 
     /// Handles a share of the queue and carries out what the core wants, until it wants no more.

@@ -270,6 +270,7 @@ fn limits(config: &BrokerConfig, descriptors: u64) -> Limits {
     Limits {
         request_max_bytes: config.socket_request_max_bytes,
         queued_max_bytes: u64::try_from(config.queued_max_request_bytes).unwrap_or(default.queued_max_bytes),
+        queued_max_requests: most(config.queued_max_requests),
         max_idle_ms: match config.connections_max_idle_ms {
             never if never < 0 => i64::MAX,
             idle => idle,

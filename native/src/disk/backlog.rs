@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use highwater_core::disk::{DiskOp, Lane, Lanes, Queued, Ticket};
 use highwater_core::io::Input;
 use parking_lot::{Condvar, Mutex};
+use rustix::io::Errno;
 
+use super::error::from_errno;
 use super::operations::{Progress, forces_to_medium};
 use super::{Directory, Reports};
 
@@ -22,6 +24,9 @@ pub(super) type BeforeAside = Box<dyn Fn(&DiskOp) + Send + Sync>;
 
 #[derive(Default)]
 pub(super) struct Backlog {
+    /// A test lets no thread start.
+    #[cfg(test)]
+    pub no_threads: std::sync::atomic::AtomicBool,
     state: Mutex<State>,
     strict: Condvar,
     aside: Condvar,
@@ -91,8 +96,7 @@ impl Directory {
             state.lanes.push(lane, ticket, op);
         }
         if state.to_thread {
-            self.wake_threads(&mut state);
-            return Reports::new();
+            return self.wake_threads(&mut state).into_iter().collect();
         }
         let ops = state.begin_strict(false);
         // Nobody else runs strict operations of this directory now: the driver is one at a time.
@@ -103,25 +107,49 @@ impl Directory {
         let mut state = self.backlog.state.lock();
         state.ended(Lane::Strict, &progress);
         state.to_thread = slow || !state.lanes.is_empty(Lane::Strict);
-        self.wake_threads(&mut state);
+        let failed = self.wake_threads(&mut state);
         drop(state);
-        reports(self, Lane::Strict, &progress)
+        let mut reports = reports(self, Lane::Strict, &progress);
+        reports.extend(failed);
+        reports
     }
 
-    /// Wakes whoever has something to do; a thread is started when it first has.
-    fn wake_threads(self: &Arc<Self>, state: &mut State) {
-        if state.to_thread && state.lanes.ready(Lane::Strict).is_some() {
-            self.wake_thread(Lane::Strict, &mut state.strict_started);
+    /// Wakes whoever has something to do; a thread is started when it first has. One that cannot be
+    /// started fails the directory: nobody would ever do what waits.
+    fn wake_threads(self: &Arc<Self>, state: &mut State) -> Option<Input> {
+        for lane in [Lane::Strict, Lane::Aside] {
+            let has_work = state.lanes.ready(lane).is_some() && (lane == Lane::Aside || state.to_thread);
+            if !has_work || self.wake_thread(lane, state) {
+                continue;
+            }
+            let (ticket, _) = state.lanes.begin(lane)?;
+            state.failed = true;
+            state.lanes.clear();
+            let error = from_errno(Errno::AGAIN);
+            let dir = self.id;
+            return Some(Input::DiskFailed {
+                dir,
+                lane,
+                ticket,
+                error,
+            });
         }
-        if state.lanes.ready(Lane::Aside).is_some() {
-            self.wake_thread(Lane::Aside, &mut state.aside_started);
-        }
+        None
     }
 
-    fn wake_thread(self: &Arc<Self>, lane: Lane, started: &mut bool) {
+    /// False: there is no such thread and none can be started.
+    fn wake_thread(self: &Arc<Self>, lane: Lane, state: &mut State) -> bool {
+        let started = match lane {
+            Lane::Strict => &mut state.strict_started,
+            Lane::Aside => &mut state.aside_started,
+        };
         if *started {
             self.backlog.wake(lane).notify_one();
-            return;
+            return true;
+        }
+        #[cfg(test)]
+        if self.backlog.no_threads.load(std::sync::atomic::Ordering::SeqCst) {
+            return false;
         }
         let directory = Arc::clone(self);
         let name = match lane {
@@ -133,6 +161,7 @@ impl Directory {
             Ok(_) => *started = true,
             Err(error) => tracing::error!("cannot start the thread of log directory {}: {error}", self.id),
         }
+        *started
     }
 
     /// A lane's thread: takes what may run, does it, tells the core, sleeps.
@@ -153,10 +182,11 @@ impl Directory {
             drop(ops);
             let mut state = self.backlog.state.lock();
             state.ended(lane, &progress);
-            self.wake_threads(&mut state);
+            let failed = self.wake_threads(&mut state);
             drop(state);
             if let Some(notify) = self.notify.get() {
-                reports(&self, lane, &progress).into_iter().for_each(notify);
+                let reports = reports(&self, lane, &progress);
+                reports.into_iter().chain(failed).for_each(notify);
             }
         }
     }

@@ -57,6 +57,23 @@ struct Entry {
     handle: Option<Arc<OpenFile>>,
     /// The greater, the later it was asked for.
     used: u64,
+    /// How often it was opened to be written to, and up to which of these it has been forced to the medium.
+    writes: u64,
+    synced: u64,
+    /// Forcing it to make room has failed: the next sync must say so, as the kernel tells it only once.
+    failed: bool,
+}
+
+impl Entry {
+    fn is_idle(&self) -> bool {
+        self.handle
+            .as_ref()
+            .is_some_and(|handle| Arc::strong_count(handle) == 1)
+    }
+
+    fn is_synced(&self) -> bool {
+        self.synced == self.writes
+    }
 }
 
 #[derive(Default)]
@@ -116,6 +133,10 @@ impl Files {
             path: Arc::clone(path),
             handle: Some(handle),
             used: table.uses,
+            // A file that is just made has a length to force too, but nothing that the medium could refuse.
+            writes: 0,
+            synced: 0,
+            failed: false,
         };
         table.forget(id);
         table.open += 1;
@@ -143,6 +164,32 @@ impl Files {
             entry.handle = Some(Arc::clone(&handle));
         }
         Ok(handle)
+    }
+
+    /// The same, to write to: from now on it has bytes that are not on the medium.
+    pub fn get_to_write(&self, root: &Path, id: FileId) -> io::Result<Arc<OpenFile>> {
+        let handle = self.get(root, id)?;
+        if let Some(entry) = self.table.lock().entries.get_mut(&id) {
+            entry.writes += 1;
+        }
+        Ok(handle)
+    }
+
+    /// The same, to force to the medium, with the number to say when that [is done](Self::synced).
+    pub fn get_to_sync(&self, root: &Path, id: FileId) -> io::Result<(Arc<OpenFile>, u64)> {
+        let handle = self.get(root, id)?;
+        match self.table.lock().entries.get(&id) {
+            Some(entry) if entry.failed => Err(io::Error::from(rustix::io::Errno::IO)),
+            Some(entry) => Ok((handle, entry.writes)),
+            None => Ok((handle, 0)),
+        }
+    }
+
+    /// All that was written before is on the medium.
+    pub fn synced(&self, id: FileId, writes: u64) {
+        if let Some(entry) = self.table.lock().entries.get_mut(&id) {
+            entry.synced = entry.synced.max(writes);
+        }
     }
 
     /// The file at the path, if it is open.
@@ -230,14 +277,29 @@ impl Table {
 
     /// Closes the files used longest ago until fewer than `limit` are open; in eighths, so that the
     /// search for them is rare. A file that a connection is sending stays.
+    ///
+    /// The kernel tells of bytes that it could not write by the descriptors that are open then. So a file
+    /// that has bytes to force is closed only when there are not enough others, and is forced first; if
+    /// that fails it stays open, and the core's own sync is told.
     fn make_room(&mut self, limit: usize) {
         if self.open < limit {
             return;
         }
-        let is_idle = |entry: &&mut Entry| entry.handle.as_ref().is_some_and(|h| Arc::strong_count(h) == 1);
-        let mut idle: Vec<&mut Entry> = self.entries.values_mut().filter(is_idle).collect();
-        idle.sort_unstable_by_key(|entry| entry.used);
+        let mut idle: Vec<&mut Entry> = self
+            .entries
+            .values_mut()
+            .filter(|entry| entry.is_idle())
+            .collect();
+        idle.sort_unstable_by_key(|entry| (!entry.is_synced(), entry.used));
         for entry in idle.iter_mut().take(limit / 8 + 1) {
+            if !entry.is_synced() {
+                let forced = entry.handle.as_ref().map(|handle| handle.file.sync_data());
+                if !matches!(forced, Some(Ok(()))) {
+                    entry.failed = true;
+                    continue;
+                }
+                entry.synced = entry.writes;
+            }
             entry.handle = None;
             self.open -= 1;
         }
@@ -253,4 +315,48 @@ fn moved_path(path: &str, from: &str, to: &str) -> Option<String> {
 fn is_out_of_descriptors(error: &io::Error) -> bool {
     use rustix::io::Errno;
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> FileId {
+        FileId { dir: 0, number }
+    }
+
+    fn is_open(files: &Files, number: u64) -> bool {
+        files.table.lock().entries[&id(number)].handle.is_some()
+    }
+
+    #[test]
+    fn a_file_with_bytes_to_force_is_closed_last_and_forced_first() {
+        let root = tempfile::tempdir().expect("temporary directory");
+        let files = Files::new(16);
+        let open = |number: u64| files.open(root.path(), id(number), &number.to_string().into());
+        (0..16).for_each(|number| open(number).expect("open"));
+        files.get_to_write(root.path(), id(0)).expect("open");
+        for number in 1..16 {
+            files.get(root.path(), id(number)).expect("open");
+        }
+        open(16).expect("open");
+        assert!(is_open(&files, 0), "used longest ago, but not forced");
+        assert!(!is_open(&files, 1));
+
+        let (handle, writes) = files.get_to_sync(root.path(), id(0)).expect("open");
+        files.get_to_write(root.path(), id(0)).expect("open");
+        files.synced(id(0), writes);
+        assert!(
+            !files.table.lock().entries[&id(0)].is_synced(),
+            "it was written to meanwhile"
+        );
+        drop(handle);
+        for number in 0..=16 {
+            files.get_to_write(root.path(), id(number)).expect("open");
+        }
+        let table = files.table.lock();
+        assert!(table.open <= 16);
+        let closed = table.entries.values().filter(|entry| entry.handle.is_none());
+        assert!(closed.clone().count() > 0 && closed.clone().all(Entry::is_synced));
+    }
 }

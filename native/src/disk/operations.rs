@@ -70,11 +70,17 @@ impl Directory {
             }
             DiskOp::Append { .. } => Ok(()),
             DiskOp::Truncate { file, len } => {
-                let open = self.file(*file)?;
+                let open = self.file_to_write(*file)?;
                 self.spare_readers(&open);
                 open.file.set_len(*len).map_err(|e| disk_error(&e))
             }
-            DiskOp::Sync { file } => self.file(*file)?.file.sync_data().map_err(|e| disk_error(&e)),
+            DiskOp::Sync { file } => {
+                let opened = self.files.get_to_sync(&self.root, *file);
+                let (open, writes) = opened.map_err(|e| disk_error(&e))?;
+                open.file.sync_data().map_err(|e| disk_error(&e))?;
+                self.files.synced(*file, writes);
+                Ok(())
+            }
             DiskOp::Close { file } => {
                 self.files.close(*file);
                 Ok(())
@@ -98,8 +104,10 @@ impl Directory {
         }
     }
 
-    fn file(&self, id: FileId) -> Result<std::sync::Arc<OpenFile>, DiskError> {
-        self.files.get(&self.root, id).map_err(|e| disk_error(&e))
+    fn file_to_write(&self, id: FileId) -> Result<std::sync::Arc<OpenFile>, DiskError> {
+        self.files
+            .get_to_write(&self.root, id)
+            .map_err(|e| disk_error(&e))
     }
 
     fn spare_readers(&self, file: &OpenFile) {
@@ -115,7 +123,7 @@ impl Directory {
         let Some((first, DiskOp::Append { file, at, .. })) = ops.first() else {
             return Ok(());
         };
-        let open = self.file(*file).map_err(|error| (*first, error))?;
+        let open = self.file_to_write(*file).map_err(|error| (*first, error))?;
         if open.readers() > 0 {
             let length = open.file.metadata().map_err(|e| (*first, disk_error(&e)))?.len();
             if *at < length {

@@ -395,3 +395,16 @@ fn a_failure_aside_ends_the_directory() {
     let later = bench.disk.run(0, vec![strict(2, append(0, &["a"]))]);
     assert!(later.is_empty());
 }
+
+#[test]
+fn a_thread_that_cannot_be_started_fails_the_directory() {
+    let bench = Bench::new();
+    let no_threads = &bench.disk.directories[0].backlog.no_threads;
+    no_threads.store(true, std::sync::atomic::Ordering::SeqCst);
+    let path = "t-0/0.log".into();
+    let again = DiskError::Io(rustix::io::Errno::AGAIN.raw_os_error());
+    let ops = vec![DiskOp::Open { file: LOG, path }, DiskOp::Sync { file: LOG }];
+    assert_eq!(bench.run(1, ops), Err((2, again)));
+    let more = bench.disk.run(0, vec![strict(3, DiskOp::Close { file: LOG })]);
+    assert!(more.is_empty(), "it takes no further one");
+}

@@ -25,6 +25,8 @@ pub struct Limits {
     pub request_max_bytes: i32,
     /// `queued.max.request.bytes`, over all connections; Kafka's default (-1) means our own here.
     pub queued_max_bytes: u64,
+    /// `queued.max.requests`: what may wait for the core.
+    pub queued_max_requests: usize,
     /// `connections.max.idle.ms`
     pub max_idle_ms: Millis,
     /// `max.connections`
@@ -38,6 +40,7 @@ impl Default for Limits {
         Self {
             request_max_bytes: 100 << 20,
             queued_max_bytes: 64 << 20,
+            queued_max_requests: 500,
             max_idle_ms: 600_000,
             max_connections: usize::MAX,
             max_connections_per_ip: usize::MAX,

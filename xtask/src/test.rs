@@ -251,6 +251,9 @@ fn lint(options: &Options) -> Result<Done, String> {
             "--all-targets",
         ]);
     }
+    if options.soak {
+        scopes.push(vec!["--package", "xtask-bench", "--all-targets"]);
+    }
     let clippy = |scope: Vec<&str>| {
         let mut command = cargo(&["clippy", "--quiet", "--profile", "ci"]);
         command.args(scope).args(["--", "-D", "warnings"]);
@@ -346,7 +349,8 @@ fn browser(options: &Options) -> Result<Done, String> {
 
 fn soak(options: &Options) -> Result<Done, String> {
     build_binary("soak")?;
-    let long = tests("soak", &["--", "--ignored"], options)?;
+    let bench = tests("soak", &["--package", "xtask-bench"], options)?;
+    let long = bench.and(&tests("soak", &["--", "--ignored"], options)?);
     if skips(options, "browser") {
         return Ok(long);
     }

@@ -119,10 +119,14 @@ fn cursor_at(name: &str, partition: usize) -> Cursor {
 }
 
 fn missing(name: &str) -> DescribeTopicPartitionsResponseTopic {
-    match validate_topic_name(name) {
-        Ok(()) => refused(name, ErrorCode::UnknownTopicOrPartition),
-        Err(_) => refused(name, ErrorCode::InvalidTopicException),
-    }
+    let code = match validate_topic_name(name) {
+        Ok(()) => ErrorCode::UnknownTopicOrPartition,
+        Err(_) => ErrorCode::InvalidTopicException,
+    };
+    let mut answer = refused(name, code);
+    // What the client might do with it, were it there.
+    answer.topic_authorized_operations = TOPIC_OPERATIONS;
+    answer
 }
 
 fn refused(name: &str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic {

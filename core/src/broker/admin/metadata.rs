@@ -101,8 +101,13 @@ fn one(
         // Before version 12 a name cannot be null.
         answer.name = name.or_else(|| (version < 12).then(StrBytes::default));
         answer.topic_id = asked.topic_id;
-        answer.topic_authorized_operations = NO_OPERATIONS;
+        answer.topic_authorized_operations = operations(with_operations);
     })
+}
+
+/// What a client may do with any topic, told when it wants to know.
+fn operations(wanted: bool) -> i32 {
+    if wanted { TOPIC_OPERATIONS } else { NO_OPERATIONS }
 }
 
 fn found(cluster: &Cluster, topic: &TopicImage, with_operations: bool) -> MetadataResponseTopic {
@@ -110,11 +115,7 @@ fn found(cluster: &Cluster, topic: &TopicImage, with_operations: bool) -> Metada
         answer.name = Some((&*topic.name).into());
         answer.topic_id = topic.id.into();
         answer.is_internal = topic.is_internal();
-        answer.topic_authorized_operations = if with_operations {
-            TOPIC_OPERATIONS
-        } else {
-            NO_OPERATIONS
-        };
+        answer.topic_authorized_operations = operations(with_operations);
         answer.partitions = (0..)
             .zip(&topic.partitions)
             .map(|(index, partition)| {

@@ -109,12 +109,12 @@ keys! { pub static BROKER_KEYS =
         "Shortest session timeout that a member of a classic group may ask for.";
     "initial.broker.registration.timeout.ms": Int = "60000", Medium, ReadOnly,
         "How long to wait for the first registration with the controller quorum (KRaft way).";
+    "inter.broker.listener.name": Text = unset, Medium, ReadOnly,
+        "Name of the listener on which brokers speak to one another.";
     "internal.check.broker.epochs": Boolean = "true", Low, ReadOnly,
         "Whether a replica enters the ISR only in the life of its broker that the cluster knows. Off only for lessons on what is lost without.";
     "internal.replica.truncation": Text = "leader-epoch" in OneOf(&["high-watermark", "offset-for-leader-epoch", "leader-epoch"]), Low, ReadOnly,
         "How a follower finds where its log and its new leader's part ways. The older ways are for lessons on what they lost.";
-    "inter.broker.listener.name": Text = unset, Medium, ReadOnly,
-        "Name of the listener on which brokers speak to one another.";
     "leader.imbalance.check.interval.seconds": Long = "300" in AtLeast(1), High, ReadOnly,
         "How often the controller looks for leaders that are not the preferred ones.";
     "leader.imbalance.per.broker.percentage": Int = "10", High, ReadOnly,

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use highwater_core::config::BrokerConfig;
-use highwater_core::coordination::{Coordination, Multi, recover};
+use highwater_core::coordination::{
+    Coordination, CoordinationOp, Multi, Service, ServiceInput, ServiceOptions, ServiceOutput, recover,
+};
 use highwater_core::cx::Cx;
 use highwater_core::disk::{DiskOp, DiskQueue};
 use highwater_core::metadata::MetadataImage;
@@ -46,10 +48,15 @@ const NODES: &[(&str, &str)] = &[
 
 pub fn decoders() -> Vec<Decoder> {
     let mut snapshot = file("coordination snapshot", &[], |bytes| drop(recover(bytes, &[])));
-    let mut log = file("coordination log", &[], |bytes| drop(recover(&[], bytes)));
+    let (service_snapshot, service_log) = files_of_a_service();
+    let behind = service_snapshot.clone();
+    let mut log = file("coordination log", &[], move |bytes| {
+        drop((recover(&[], bytes), recover(&behind, bytes)));
+    });
     let (_, written) = tree_with("", &Bytes::new());
-    snapshot.samples.push(written.clone());
     log.samples.push(written);
+    snapshot.samples.push(service_snapshot);
+    log.samples.push(service_log);
     let mut properties = file("server.properties", &[], |bytes| {
         drop(BrokerConfig::load("f", &String::from_utf8_lossy(bytes), &[]));
     });
@@ -99,6 +106,77 @@ fn tree_with(path: &str, data: &Bytes) -> (Coordination, Bytes) {
         _ => None,
     });
     (tree, appended.collect::<Vec<_>>().concat().into())
+}
+
+/// Snapshot and log of a service with sessions, their nodes and numbered ones.
+fn files_of_a_service() -> (Bytes, Bytes) {
+    let mut trace = Trace::off();
+    let empty = recover(&[], &[]).expect("nothing is sound");
+    let mut service = Service::open(0, empty, ServiceOptions::default(), &mut trace);
+    let mut files = (Bytes::new(), Vec::new());
+    let mut put_in = |input| service.handle(0, input, EventId::default(), &mut trace);
+    let ask = |multi| ServiceInput::Ask {
+        client: 1,
+        id: 0,
+        op: CoordinationOp::Multi(multi),
+    };
+    let connect = |client| ServiceInput::Connect {
+        client,
+        timeout_ms: 6000,
+        resume: None,
+    };
+    put_in(connect(1));
+    put_in(connect(2));
+    put_in(ask(Multi::new().create("/a", "").create_ephemeral("/e", "mine")));
+    // So much that a snapshot follows, and none of it in the snapshot.
+    put_in(ask(Multi::new().set("/a", vec![0; 1_000_000], None).set(
+        "/a",
+        vec![0; 100_000],
+        None,
+    )));
+    put_in(ask(Multi::new().set("/a", "x", None)));
+    write_down(&mut service, &mut files);
+    for input in [
+        connect(3),
+        ask(Multi::new()
+            .create_sequential("/a/n", "")
+            .create_ephemeral("/a/e", "")
+            .delete("/e", None)),
+        ServiceInput::Close { client: 2 },
+    ] {
+        service.handle(0, input, EventId::default(), &mut trace);
+    }
+    write_down(&mut service, &mut files);
+    (files.0, files.1.into())
+}
+
+fn write_down(service: &mut Service, (snapshot, log): &mut (Bytes, Vec<u8>)) {
+    while let Some(output) = service.poll_output() {
+        match output {
+            ServiceOutput::Disk {
+                op: DiskOp::Append { bufs, .. },
+                ..
+            } => log.extend_from_slice(&bufs.concat()),
+            ServiceOutput::Disk {
+                op: DiskOp::Truncate { len, .. },
+                ..
+            } => log.truncate(len as usize),
+            ServiceOutput::Disk {
+                op: DiskOp::Replace { bytes, .. },
+                ..
+            } => *snapshot = bytes,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_service_leaves_both_files() {
+    let (snapshot, log) = files_of_a_service();
+    assert!(!snapshot.is_empty() && snapshot.len() < 1000 && !log.is_empty());
+    let found = recover(&snapshot, &log).expect("sound files");
+    assert_eq!(found.sessions.len(), 2, "one of three was closed");
+    assert!(found.tree.exists("/a/n0000000000") && found.cut_bytes == 0);
 }
 
 #[test]

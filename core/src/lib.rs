@@ -19,7 +19,8 @@
 //! 9. [`replica`]: a partition as its leader sees it, and where operations wait
 //! 10. [`controller`]: the broker that decides for the cluster
 //! 11. [`io`], [`broker`]: the host contract and the broker that keeps it
-//! 12. [`sim`]: a host in memory, for tests and for the lab
+//! 12. [`view`]: what an onlooker knows of a cluster, folded from its facts
+//! 13. [`sim`]: a host in memory, for tests and for the lab
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 #![forbid(unsafe_code)]
@@ -40,3 +41,4 @@ pub mod replica;
 pub mod sim;
 pub mod trace;
 pub mod types;
+pub mod view;

@@ -2,7 +2,7 @@
 //! with.
 
 use super::Broker;
-use crate::types::{LeaderEpoch, Offset, TopicPartition};
+use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 
 /// One replica as its broker has it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub struct ReplicaState {
     pub log_end: Offset,
     pub high_watermark: Offset,
     pub leader_epoch: LeaderEpoch,
+    /// The ISR, if this broker leads.
+    pub leads_with_isr: Option<Vec<BrokerId>>,
+    /// Leader epochs and where each begins, as the log's cache has them.
+    pub epochs: Vec<(LeaderEpoch, Offset)>,
 }
 
 impl Broker {
@@ -26,6 +30,13 @@ impl Broker {
                 log_end: log.log_end(),
                 high_watermark: partition.high_watermark(),
                 leader_epoch: partition.leader_epoch(),
+                leads_with_isr: partition.is_leader().then(|| partition.isr().to_vec()),
+                epochs: log
+                    .epochs()
+                    .entries()
+                    .iter()
+                    .map(|entry| (entry.epoch, entry.start_offset))
+                    .collect(),
             })
         };
         let partitions = self.state.topics.partitions();

@@ -4,11 +4,14 @@
 //! same inputs and outputs, so that what a test or the lab sees is what would happen.
 
 pub mod host;
+pub mod invariants;
 pub mod log_on_memory_disk;
+pub mod script;
 pub mod story;
 pub mod world;
 
 pub use host::{Answer, Host};
 pub use log_on_memory_disk::{LogOnMemoryDisk, Restart};
+pub use script::{Player, Script};
 pub use story::Story;
 pub use world::{World, WorldOptions};

@@ -18,7 +18,7 @@
 //!
 //! Reading order: [`agenda`] what is still to come; [`network`] connections and links; [`node`] a
 //! broker's machine; [`coordination`] the service and the sessions with it; `carry` what a broker's
-//! outputs lead to; `faults` what can be done to it all; [`client`] who uses it.
+//! outputs lead to, `connections` what packets do; `faults` what can be done to it all; [`client`] who uses it.
 //!
 //! Invariants
 //! - the same options and the same calls give the same facts, byte for byte
@@ -29,6 +29,7 @@
 pub mod agenda;
 mod carry;
 pub mod client;
+mod connections;
 pub mod coordination;
 mod faults;
 pub mod network;
@@ -164,6 +165,39 @@ impl World {
 
     pub fn clients(&self) -> impl Iterator<Item = &ClientNode> {
         self.clients.values().map(|node| &**node)
+    }
+
+    /// Every partition that the coordination tree knows, with its assigned replicas.
+    pub fn partitions(&self) -> Vec<(TopicPartition, Vec<BrokerId>)> {
+        let Some(service) = &self.coordination.service else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for topic in service.tree().children("/brokers/topics") {
+            let path = format!("/brokers/topics/{topic}");
+            let data = service.tree().get(&path).map(|node| node.data.clone());
+            let json = serde_json::from_slice::<serde_json::Value>(&data.unwrap_or_default());
+            let Ok(serde_json::Value::Object(assigned)) = json.map(|mut json| json["partitions"].take())
+            else {
+                continue;
+            };
+            for (number, brokers) in assigned {
+                let ids = brokers.as_array().into_iter().flatten();
+                let ids = ids.filter_map(|id| id.as_i64()).map(|id| id as BrokerId);
+                if let Ok(number) = number.parse() {
+                    found.push((TopicPartition::new(topic.clone(), number), ids.collect()));
+                }
+            }
+        }
+        found
+    }
+
+    /// The controller, as the coordination tree has it.
+    pub fn controller(&self) -> Option<BrokerId> {
+        let service = self.coordination.service.as_ref()?;
+        let node = service.tree().get("/controller")?;
+        let json: serde_json::Value = serde_json::from_slice(&node.data).ok()?;
+        json["brokerid"].as_i64().map(|id| id as BrokerId)
     }
 
     /// What a broker did that cannot be carried out, if it ever did.

@@ -1,0 +1,111 @@
+//! The ghost history: what was written where, what was ever committed, what was promised.
+
+use std::collections::BTreeMap;
+
+use super::scan::{self, Mark};
+use crate::sim::world::World;
+use crate::trace::NodeId;
+use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
+
+/// A promise of acks=all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    pub client: NodeId,
+    pub first: u64,
+    pub count: u32,
+    pub base: Offset,
+}
+
+/// What the coordination tree says of a partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    pub leader: BrokerId,
+    pub leader_epoch: LeaderEpoch,
+    pub isr: Vec<BrokerId>,
+}
+
+/// An append that is not written yet.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    pub segment: Offset,
+    pub position: u64,
+    pub size: u32,
+    pub last: Offset,
+}
+
+/// One replica's log as the ghost has seen it written.
+#[derive(Clone, Debug, Default)]
+pub struct Copy {
+    pub marks: Vec<Mark>,
+    pub pending: Vec<Pending>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Ghost {
+    pub copies: BTreeMap<(BrokerId, TopicPartition), Copy>,
+    /// By base offset and epoch: the batch, and the hash of all that went before it.
+    pub known: BTreeMap<(TopicPartition, Offset, LeaderEpoch), (Mark, u64)>,
+    /// The longest prefix that was ever below a high watermark.
+    pub committed: BTreeMap<TopicPartition, Vec<Mark>>,
+    pub leaders: BTreeMap<(TopicPartition, LeaderEpoch), BrokerId>,
+    /// Of the epoch that a broker leads now.
+    pub high: BTreeMap<(BrokerId, TopicPartition), (LeaderEpoch, Offset)>,
+    pub promises: BTreeMap<TopicPartition, Vec<Promise>>,
+    pub written: BTreeMap<TopicPartition, Written>,
+    pub assigned: BTreeMap<TopicPartition, Vec<BrokerId>>,
+    /// Why some of what was committed may be gone, until a leader shows what is left.
+    pub excuse: BTreeMap<TopicPartition, String>,
+}
+
+impl Ghost {
+    /// Where what was ever committed ends.
+    pub fn committed_end(&self, partition: &TopicPartition) -> Offset {
+        let last = self.committed.get(partition).and_then(|marks| marks.last());
+        last.map_or(0, |mark| mark.last + 1)
+    }
+
+    /// Reads a replica's disk anew: at a start, and after a loss of power.
+    pub fn reread(&mut self, world: &World, broker: BrokerId, partition: &TopicPartition) {
+        let Some(node) = world.broker(broker) else { return };
+        let marks = scan::marks(&node.disk, partition);
+        let copy = Copy {
+            marks,
+            pending: Vec::new(),
+        };
+        self.copies.insert((broker, partition.clone()), copy);
+    }
+
+    /// The topic is gone, and whatever has its name later is another.
+    pub fn forget_topic(&mut self, topic: &str) {
+        let other = |partition: &TopicPartition| *partition.topic != *topic;
+        self.copies.retain(|(_, partition), _| other(partition));
+        self.known.retain(|(partition, ..), _| other(partition));
+        self.committed.retain(|partition, _| other(partition));
+        self.leaders.retain(|(partition, _), _| other(partition));
+        self.high.retain(|(_, partition), _| other(partition));
+        self.promises.retain(|partition, _| other(partition));
+        self.written.retain(|partition, _| other(partition));
+        self.assigned.retain(|partition, _| other(partition));
+        self.excuse.retain(|partition, _| other(partition));
+    }
+
+    /// What was committed and is explained to be gone is no promise any more.
+    pub fn cut_committed(&mut self, partition: &TopicPartition, to: Offset) {
+        if let Some(marks) = self.committed.get_mut(partition) {
+            marks.retain(|mark| mark.last < to);
+        }
+        if let Some(promises) = self.promises.get_mut(partition) {
+            promises.retain(|promise| promise.base + Offset::from(promise.count) <= to);
+        }
+    }
+}
+
+/// Number of batches that both begin with, and where they part.
+pub fn common(one: &[Mark], other: &[Mark]) -> (usize, Offset) {
+    let same = one.iter().zip(other).take_while(|(a, b)| a.is_same(b)).count();
+    let end = same
+        .checked_sub(1)
+        .and_then(|at| one.get(at))
+        .map_or(0, |mark| mark.last + 1);
+    (same, end)
+}

@@ -1,0 +1,375 @@
+//! Checks that cost what a step touched: one fact at a time.
+
+use super::ghost::{Ghost, Pending, Promise, Written, common};
+use super::scan::{self, Mark};
+use super::*;
+use crate::disk::ReadAt;
+use crate::trace::{Event, Fact, WorldFact};
+use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
+use crate::view::{ReplicaView, partition_of};
+
+impl Ghost {
+    /// Takes a fact in and checks what follows from it.
+    pub(super) fn take(&mut self, world: &World, view: &ClusterView, event: &Event) -> Result<(), Broken> {
+        let broker = event.id.node as BrokerId;
+        match &event.fact {
+            Fact::World(fact) => return self.take_world(world, fact),
+            Fact::CoordinationChanged { changes, .. } => return self.tree_changed(world, changes),
+            Fact::BatchAppended {
+                partition,
+                last_offset,
+                segment,
+                position,
+                size_bytes,
+                ..
+            } => {
+                let copy = self.copies.entry((broker, partition.clone())).or_default();
+                copy.pending.push(Pending {
+                    segment: *segment,
+                    position: *position,
+                    size: *size_bytes,
+                    last: *last_offset,
+                });
+            }
+            Fact::BatchWritten { partition, log_end } => self.written(world, broker, partition, *log_end)?,
+            Fact::LogTruncated { partition, to, .. } => {
+                let copy = self.copies.entry((broker, partition.clone())).or_default();
+                copy.marks.retain(|mark| mark.last < *to);
+                copy.pending.retain(|pending| pending.last < *to);
+            }
+            Fact::LogStartMoved { .. } => {}
+            Fact::ReplicaOpened { partition, .. } => self.reread(world, broker, partition),
+            Fact::ReplicaClosed { partition } => {
+                self.copies.remove(&(broker, partition.clone()));
+                self.high.remove(&(broker, partition.clone()));
+            }
+            Fact::LeadershipTaken {
+                partition,
+                epoch,
+                isr,
+                replicas,
+                ..
+            } => {
+                self.assigned.insert(partition.clone(), replicas.clone());
+                isr_within(partition, isr, replicas)?;
+                self.leads(broker, partition, *epoch)?;
+            }
+            Fact::LeaderFollowed { partition, .. } => {
+                self.high.remove(&(broker, partition.clone()));
+            }
+            Fact::IsrChanged { partition, isr, .. } | Fact::IsrProposed { partition, isr, .. } => {
+                if let Some(replicas) = self.assigned.get(partition) {
+                    isr_within(partition, isr, replicas)?;
+                }
+            }
+            Fact::HighWatermarkMoved { partition, from, to } => {
+                self.high_watermark_moved(broker, partition, *from, *to)?;
+            }
+            _ => return Ok(()),
+        }
+        let touched = partition_of(&event.fact).and_then(|partition| view.replica(broker, partition));
+        touched.map_or(Ok(()), |replica| in_order(broker, &event.fact, replica))
+    }
+
+    /// Batches that are in the file now: read them from there, and compare with what is known.
+    fn written(
+        &mut self,
+        world: &World,
+        broker: BrokerId,
+        partition: &TopicPartition,
+        log_end: Offset,
+    ) -> Result<(), Broken> {
+        let Some(node) = world.broker(broker) else {
+            return Ok(());
+        };
+        let mut found: Result<(), Broken> = Ok(());
+        loop {
+            let copy = self.copies.entry((broker, partition.clone())).or_default();
+            if copy.pending.first().is_none_or(|pending| pending.last >= log_end) {
+                return found;
+            }
+            let pending = copy.pending.remove(0);
+            let path = scan::path(partition, pending.segment, "log");
+            let bytes = node
+                .disk
+                .read_at(scan::DIR, &path, pending.position, pending.size as usize);
+            let Some(mark) = bytes.ok().and_then(|bytes| scan::mark(&bytes, pending.position)) else {
+                let why = format!(
+                    "broker {broker}, {partition}: no batch at {path}:{}",
+                    pending.position
+                );
+                return Err(Broken::new(DISK_AS_WRITTEN, why));
+            };
+            let outcome = self.one_more(broker, partition, mark);
+            found = found.and(outcome);
+        }
+    }
+
+    fn one_more(&mut self, broker: BrokerId, partition: &TopicPartition, mark: Mark) -> Result<(), Broken> {
+        let copy = self.copies.entry((broker, partition.clone())).or_default();
+        let before = copy.marks.last().cloned();
+        copy.marks.push(mark.clone());
+        let whose = format!("broker {broker}, {partition}, offset {}", mark.base);
+        if let Some(before) = &before
+            && before.epoch > mark.epoch
+        {
+            let why = format!("{whose}: epoch {} after {}", mark.epoch, before.epoch);
+            return Err(Broken::new(EPOCHS_NEVER_FALL, why));
+        }
+        // What stands before is known by the batch before, which stands for all before it.
+        let has_before = before.is_some();
+        let chain = before.map_or(0, |before| {
+            scan::hash(&[before.base.to_be_bytes(), i64::from(before.epoch).to_be_bytes()].concat())
+        });
+        let key = (partition.clone(), mark.base, mark.epoch);
+        match self.known.get(&key) {
+            Some((known, _)) if !known.is_same(&mark) => {
+                let why = format!("{whose}, epoch {}: two different batches", mark.epoch);
+                Err(Broken::new(ONE_RECORD_FOR_AN_OFFSET, why))
+            }
+            // A log that begins later shows nothing of what went before.
+            Some((_, before)) if *before != chain && (has_before || mark.base == 0) => {
+                let why = format!("{whose}, epoch {}: different records before it", mark.epoch);
+                Err(Broken::new(ONE_RECORD_FOR_AN_OFFSET, why))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.known.insert(key, (mark, chain));
+                Ok(())
+            }
+        }
+    }
+
+    fn leads(
+        &mut self,
+        broker: BrokerId,
+        partition: &TopicPartition,
+        epoch: LeaderEpoch,
+    ) -> Result<(), Broken> {
+        let first = *self.leaders.entry((partition.clone(), epoch)).or_insert(broker);
+        if first != broker {
+            let why = format!("{partition}, epoch {epoch}: brokers {first} and {broker}");
+            return Err(Broken::new(ONE_LEADER_FOR_AN_EPOCH, why));
+        }
+        self.high.insert((broker, partition.clone()), (epoch, 0));
+        let committed = self.committed.get(partition).map_or(&[][..], Vec::as_slice);
+        let own = self.copies.get(&(broker, partition.clone()));
+        let own = own.map_or(&[][..], |copy| copy.marks.as_slice());
+        let (same, end) = common(committed, own);
+        if same == committed.len() {
+            self.excuse.remove(partition);
+            return Ok(());
+        }
+        if self.excuse.remove(partition).is_some() {
+            self.cut_committed(partition, end);
+            return Ok(());
+        }
+        let whole = self.committed_end(partition);
+        let why = format!(
+            "{partition}: broker {broker} leads in epoch {epoch} with the first {end} of {whole} committed offsets"
+        );
+        // Told once: later leaders are judged by what is left.
+        self.cut_committed(partition, end);
+        Err(Broken::new(COMMITTED_STAYS, why))
+    }
+
+    fn high_watermark_moved(
+        &mut self,
+        broker: BrokerId,
+        partition: &TopicPartition,
+        from: Offset,
+        to: Offset,
+    ) -> Result<(), Broken> {
+        let key = (broker, partition.clone());
+        if let Some((epoch, high)) = self.high.get_mut(&key) {
+            if to < from || to < *high {
+                let why = format!(
+                    "{partition}: leader {broker} of epoch {epoch} went from {} to {to}",
+                    from.max(*high)
+                );
+                return Err(Broken::new(HIGH_WATERMARK_NEVER_FALLS, why));
+            }
+            *high = to;
+        }
+        let Some(copy) = self.copies.get(&key) else {
+            return Ok(());
+        };
+        let committed = self.committed.entry(partition.clone()).or_default();
+        let next = committed.last().map_or(0, |mark| mark.last + 1);
+        if to <= next {
+            return Ok(());
+        }
+        // Of a log whose start has moved only the rest can be compared.
+        let at = copy.marks.partition_point(|mark| mark.base < next);
+        let more = copy.marks.iter().skip(at).take_while(|mark| mark.last < to);
+        committed.extend(more.cloned());
+        Ok(())
+    }
+
+    fn take_world(&mut self, world: &World, fact: &WorldFact) -> Result<(), Broken> {
+        match fact {
+            WorldFact::BrokerCrashed { broker, power_lost } => {
+                self.crashed(world, *broker, *power_lost);
+                Ok(())
+            }
+            WorldFact::RecordsAcknowledged {
+                client,
+                partition,
+                base_offset,
+                first,
+                count,
+                acks: -1,
+            } => self.promised(
+                partition,
+                Promise {
+                    client: *client,
+                    first: *first,
+                    count: *count,
+                    base: *base_offset,
+                },
+            ),
+            WorldFact::RecordsRead {
+                client,
+                partition,
+                to,
+                ..
+            } => {
+                let end = self.committed_end(partition);
+                if *to > end && !self.excuse.contains_key(partition) {
+                    let why = format!("{partition}: client {client} read up to {to}, committed up to {end}");
+                    return Err(Broken::new(READ_BELOW_HIGH_WATERMARK, why));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn promised(&mut self, partition: &TopicPartition, promise: Promise) -> Result<(), Broken> {
+        if self.excuse.contains_key(partition) {
+            return Ok(());
+        }
+        let committed = self.committed.get(partition).map_or(&[][..], Vec::as_slice);
+        let found = committed.iter().find(|mark| mark.base == promise.base);
+        let kept = found.is_some_and(|mark| mark.first == Some((promise.client, promise.first)));
+        // A log that was trimmed holds no proof any more.
+        let trimmed = committed.first().is_some_and(|first| promise.base < first.base);
+        if !kept && !trimmed && promise.base >= 0 {
+            let why = format!(
+                "{partition}: client {} was told that number {} is at offset {}; there is {:?}",
+                promise.client,
+                promise.first,
+                promise.base,
+                found.and_then(|mark| mark.first)
+            );
+            return Err(Broken::new(PROMISE_KEPT, why));
+        }
+        self.promises.entry(partition.clone()).or_default().push(promise);
+        Ok(())
+    }
+
+    fn crashed(&mut self, world: &World, broker: BrokerId, power_lost: bool) {
+        let own: Vec<TopicPartition> = self
+            .copies
+            .keys()
+            .filter(|(id, _)| *id == broker)
+            .map(|(_, p)| p.clone())
+            .collect();
+        for partition in own {
+            self.high.remove(&(broker, partition.clone()));
+            self.reread(world, broker, &partition);
+            let in_sync = self
+                .written
+                .get(&partition)
+                .is_none_or(|written| written.isr.contains(&broker));
+            if !power_lost || !in_sync {
+                continue;
+            }
+            let committed = self.committed.get(&partition).map_or(&[][..], Vec::as_slice);
+            let left = self.copies.get(&(broker, partition.clone()));
+            let left = left.map_or(&[][..], |copy| copy.marks.as_slice());
+            if common(committed, left).0 < committed.len() {
+                let why = format!("broker {broker}, in the ISR, lost committed records with its power");
+                self.excuse.insert(partition, why);
+            }
+        }
+    }
+
+    /// The controller, or whoever it was, wrote something.
+    fn tree_changed(&mut self, world: &World, changes: &[String]) -> Result<(), Broken> {
+        for change in changes {
+            let Some((what, path)) = change.split_once(' ') else {
+                continue;
+            };
+            if let Some(topic) = path.strip_prefix("/brokers/topics/")
+                && what == "delete"
+                && !topic.contains('/')
+            {
+                self.forget_topic(topic);
+            }
+            if let Some(partition) = partition_of_state(path)
+                && let Some(written) = read_state(world, path)
+            {
+                self.state_written(&partition, &written)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn state_written(&mut self, partition: &TopicPartition, now: &Written) -> Result<(), Broken> {
+        let before = self.written.insert(partition.clone(), now.clone());
+        if now.leader >= 0 && !now.isr.contains(&now.leader) {
+            let why = format!("{partition}: leader {}, ISR {:?}", now.leader, now.isr);
+            return Err(Broken::new(LEADER_IN_ISR, why));
+        }
+        let was_in_sync = before.is_none_or(|before| before.isr.contains(&now.leader));
+        if now.leader >= 0 && !was_in_sync {
+            let why = format!("broker {} was elected from outside the ISR", now.leader);
+            self.excuse.insert(partition.clone(), why);
+        }
+        Ok(())
+    }
+}
+
+fn isr_within(partition: &TopicPartition, isr: &[BrokerId], replicas: &[BrokerId]) -> Result<(), Broken> {
+    if isr.iter().all(|id| replicas.contains(id)) {
+        return Ok(());
+    }
+    let why = format!("{partition}: ISR {isr:?}, replicas {replicas:?}");
+    Err(Broken::new(ISR_WITHIN_REPLICAS, why))
+}
+
+fn in_order(broker: BrokerId, fact: &Fact, replica: &ReplicaView) -> Result<(), Broken> {
+    let ReplicaView {
+        log_start,
+        log_end,
+        high_watermark,
+        ..
+    } = replica;
+    if log_start <= high_watermark && high_watermark <= log_end {
+        return Ok(());
+    }
+    let why = format!(
+        "broker {broker}: log start {log_start}, high watermark {high_watermark}, log end {log_end} after: {fact}"
+    );
+    Err(Broken::new(OFFSETS_IN_ORDER, why))
+}
+
+/// `/brokers/topics/t/partitions/0/state`
+fn partition_of_state(path: &str) -> Option<TopicPartition> {
+    let rest = path.strip_prefix("/brokers/topics/")?.strip_suffix("/state")?;
+    let (topic, number) = rest.split_once("/partitions/")?;
+    Some(TopicPartition::new(topic, number.parse().ok()?))
+}
+
+fn read_state(world: &World, path: &str) -> Option<Written> {
+    let service = world.coordination().service.as_ref()?;
+    let node = service.tree().get(path)?;
+    let json: serde_json::Value = serde_json::from_slice(&node.data).ok()?;
+    let number = |value: &serde_json::Value| value.as_i64().map(|number| number as i32);
+    Some(Written {
+        leader: number(&json["leader"])?,
+        leader_epoch: number(&json["leader_epoch"])?,
+        isr: json["isr"].as_array()?.iter().filter_map(number).collect(),
+    })
+}

@@ -1,0 +1,217 @@
+//! The words of scripts.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::pattern::Pattern;
+use crate::sim::world::client::{AdminTask, ProducerOptions};
+use crate::types::{BrokerId, Millis, Offset, TopicPartition};
+
+/// A script: its lines, and what each of them showed when it was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Script {
+    pub lines: Vec<Line>,
+}
+
+/// One line of a script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Counted from 1.
+    pub number: usize,
+    /// As it stands there.
+    pub text: String,
+    /// `None` for a remark or an empty line.
+    pub command: Option<Command>,
+    /// The lines that began with `|` behind it, without that.
+    pub golden: Vec<String>,
+}
+
+/// A line that cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}, column {column} of the script: {why}")]
+pub struct BadScript {
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+    pub why: String,
+}
+
+/// A broker, by its number or by what it is at that moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BrokerRef {
+    Id(BrokerId),
+    Controller,
+    /// The one that leads the partition in the latest epoch.
+    Leader(TopicPartition),
+    /// The first live one that follows it.
+    Follower(TopicPartition),
+}
+
+/// An end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeRef {
+    Broker(BrokerRef),
+    Coordination,
+    /// A producer or consumer, by its name.
+    Client(String),
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PacketFate {
+    Drop,
+    Delay(Millis),
+    Duplicate,
+}
+
+/// What must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expectation {
+    /// A fact like this was among those since the last command that let things happen.
+    Fact(Pattern),
+    NoFact(Pattern),
+    Leader(TopicPartition, Option<BrokerRef>),
+    Isr(TopicPartition, Vec<BrokerId>),
+    HighWatermark(BrokerRef, TopicPartition, Offset),
+    LogEnd(BrokerRef, TopicPartition, Offset),
+    Controller(Option<BrokerId>),
+    /// Records that a producer was told are stored; that it gave up.
+    Acknowledged(String, u64),
+    Failed(String, u64),
+    /// The next offset of a consumer.
+    Position(String, Offset),
+    /// The invariant breaks during the command before.
+    Broken(String),
+}
+
+/// What a line does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    Seed(u64),
+    Brokers(BrokerId),
+    /// A broker setting, `key=value`, for all.
+    Setting(String),
+    /// How long packets take.
+    Delay(Millis, Millis),
+    /// The facts that are shown, by name.
+    Show(Vec<String>),
+
+    Topic(AdminTask),
+    Admin(AdminTask),
+    Producer(String, ProducerSpec),
+    Consumer(String, TopicPartition, Offset),
+    Produce {
+        partition: TopicPartition,
+        count: u32,
+        batches: u32,
+        by: Option<String>,
+        spec: ProducerSpec,
+    },
+
+    Crash(BrokerRef),
+    PowerLoss {
+        broker: BrokerRef,
+        keeping: bool,
+    },
+    Restart(Option<BrokerRef>),
+    Stop(BrokerRef),
+    Pause(BrokerRef),
+    Resume(Option<BrokerRef>),
+    Cut {
+        from: NodeRef,
+        to: NodeRef,
+        one_way: bool,
+    },
+    Isolate(NodeRef),
+    Heal,
+    SlowDisk(BrokerRef, Millis),
+    FullDisk(BrokerRef, u64),
+    MendDisk(BrokerRef),
+    Skew(BrokerRef, Millis),
+    CoordinationCrash,
+    CoordinationRestart,
+    LoseAnswer(BrokerRef),
+    /// The first packet under way, or soon to be, whose name begins so.
+    Packet {
+        fate: PacketFate,
+        what: String,
+        from: Option<NodeRef>,
+        to: Option<NodeRef>,
+    },
+
+    Step(u64),
+    StepUntil(Pattern, Millis),
+    Run(Millis),
+    Settle,
+    Expect(Expectation),
+}
+
+/// A producer's options, as far as they differ from the usual.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProducerSpec {
+    pub acks: Option<i16>,
+    pub idempotent: bool,
+    pub retries: Option<u32>,
+    pub codec: Option<crate::record::Codec>,
+    pub delivery_timeout_ms: Option<Millis>,
+    pub timeout_ms: Option<i32>,
+    pub value_bytes: Option<usize>,
+}
+
+impl ProducerSpec {
+    pub fn options(&self) -> ProducerOptions {
+        let usual = ProducerOptions::default();
+        ProducerOptions {
+            acks: self.acks.unwrap_or(usual.acks),
+            idempotent: self.idempotent,
+            codec: self.codec.unwrap_or(usual.codec),
+            timeout_ms: self.timeout_ms.unwrap_or(usual.timeout_ms),
+            delivery_timeout_ms: self.delivery_timeout_ms.unwrap_or(usual.delivery_timeout_ms),
+            retries: self.retries.unwrap_or(usual.retries),
+            value_bytes: self.value_bytes.unwrap_or(usual.value_bytes),
+        }
+    }
+}
+
+impl Command {
+    /// Whether it must stand before anything happens.
+    pub fn is_setup(&self) -> bool {
+        matches!(
+            self,
+            Command::Seed(_) | Command::Brokers(_) | Command::Setting(_) | Command::Delay(..)
+        )
+    }
+
+    /// Whether it is something bad that happens to the cluster.
+    pub fn is_fault(&self) -> bool {
+        matches!(
+            self,
+            Command::Crash(_)
+                | Command::PowerLoss { .. }
+                | Command::Stop(_)
+                | Command::Pause(_)
+                | Command::Cut { .. }
+                | Command::Isolate(_)
+                | Command::SlowDisk(..)
+                | Command::FullDisk(..)
+                | Command::Skew(..)
+                | Command::CoordinationCrash
+                | Command::LoseAnswer(_)
+                | Command::Packet { .. }
+        )
+    }
+}
+
+impl fmt::Display for Script {
+    /// The script as a text, with what each line showed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.lines {
+            writeln!(f, "{}", line.text)?;
+            for golden in &line.golden {
+                writeln!(f, "| {golden}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! Scripts: what happens in a world, line by line, in words.
+//!
+//! ```text
+//! # The leader dies before anybody has fetched what it acknowledged.
+//! brokers 3
+//! topic t partitions 1 replicas 3 config min.insync.replicas=1
+//! show LeadershipTaken HighWatermarkMoved RecordsAcknowledged
+//! produce t-0 1 acks=1
+//! step until RecordsAcknowledged
+//! | 1234 ms  client 101  t-0: client 101 is told that 1 records ...
+//! crash leader:t-0
+//! settle
+//! expect hw leader:t-0 t-0 0
+//! ```
+//!
+//! A line is a command; `#` begins a remark; a line that begins with `|` is what the command before it
+//! showed, so that a script with its output is one text that a reader can follow. The same words are
+//! what a reader of the lab does, what chance does in a search, and what a failure is replayed from.
+//! All of them are listed in the book (`scripts.md`).
+//!
+//! Reading order: [`command`] the words; `parse` how a line is read; [`pattern`] facts, described;
+//! [`player`] carrying a script out; [`random`] scripts that chance writes; [`search`] running many of
+//! them, and finding the shortest that still fails.
+
+pub mod command;
+mod parse;
+pub mod pattern;
+pub mod player;
+pub mod random;
+pub mod search;
+
+pub use command::{BadScript, Line, Script};
+pub use pattern::Pattern;
+pub use player::{Failure, Player};

@@ -1,0 +1,277 @@
+//! Facts, described: `HighWatermarkMoved at=1 partition=t-0 to>=3`.
+//!
+//! A pattern is a fact's name and conditions on its fields; `at` is the node that the fact is of.
+//! Fields are compared as they are written: a partition as `t-0`, a list as `1,2,3`. Where both sides
+//! are numbers, `>=` and `<=` compare them.
+
+use std::fmt::{self, Write};
+
+use serde_json::Value;
+
+use crate::trace::{Event, Fact, WorldFact};
+
+/// A description that facts match or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    pub name: String,
+    pub conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    pub field: String,
+    pub relation: Relation,
+    pub value: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Equal,
+    Different,
+    AtLeast,
+    AtMost,
+}
+
+impl Pattern {
+    /// Reads a name and conditions, separated by blanks.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut words = text.split_whitespace();
+        let name = words.next().ok_or("a pattern begins with the name of a fact")?;
+        if !is_fact(name) {
+            return Err(format!("there is no fact named {name}"));
+        }
+        let conditions = words.map(Condition::parse).collect::<Result<_, String>>()?;
+        Ok(Self {
+            name: name.to_owned(),
+            conditions,
+        })
+    }
+
+    pub fn matches(&self, event: &Event) -> bool {
+        if !is_named(&event.fact, &self.name) {
+            return false;
+        }
+        if self.conditions.is_empty() {
+            return true;
+        }
+        let fields = fields(event);
+        let holds = |condition: &Condition| {
+            let field = fields.iter().find(|(name, _)| *name == condition.field);
+            field.is_some_and(|(_, value)| condition.holds(value))
+        };
+        self.conditions.iter().all(holds)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)?;
+        for Condition {
+            field,
+            relation,
+            value,
+        } in &self.conditions
+        {
+            let sign = match relation {
+                Relation::Equal => "=",
+                Relation::Different => "!=",
+                Relation::AtLeast => ">=",
+                Relation::AtMost => "<=",
+            };
+            write!(f, " {field}{sign}{value}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Condition {
+    fn parse(word: &str) -> Result<Self, String> {
+        let signs = [
+            (">=", Relation::AtLeast),
+            ("<=", Relation::AtMost),
+            ("!=", Relation::Different),
+            ("=", Relation::Equal),
+        ];
+        for (sign, relation) in signs {
+            if let Some((field, value)) = word.split_once(sign) {
+                return Ok(Self {
+                    field: field.to_owned(),
+                    relation,
+                    value: value.to_owned(),
+                });
+            }
+        }
+        Err(format!("`{word}` is no condition: write field=value"))
+    }
+
+    fn holds(&self, value: &str) -> bool {
+        let numbers = || Some((value.parse::<i64>().ok()?, self.value.parse::<i64>().ok()?));
+        match self.relation {
+            Relation::Equal => value == self.value,
+            Relation::Different => value != self.value,
+            Relation::AtLeast => numbers().is_some_and(|(value, bound)| value >= bound),
+            Relation::AtMost => numbers().is_some_and(|(value, bound)| value <= bound),
+        }
+    }
+}
+
+/// The name of the fact, as patterns and scripts have it.
+pub fn name_of(fact: &Fact) -> String {
+    let mut name = FirstWord::default();
+    // An error only says that the word is over.
+    let _ = match fact {
+        Fact::World(fact) => write!(name, "{fact:?}"),
+        fact => write!(name, "{fact:?}"),
+    };
+    name.word
+}
+
+/// A fact's fields as text, in the order of their names; with `at` and `ms` that every event has.
+pub fn fields(event: &Event) -> Vec<(String, String)> {
+    let mut fields = vec![
+        ("at".to_owned(), event.id.node.to_string()),
+        ("ms".to_owned(), event.at_ms.to_string()),
+    ];
+    let value = match &event.fact {
+        Fact::World(fact) => serde_json::to_value(fact),
+        fact => serde_json::to_value(fact),
+    };
+    if let Ok(Value::Object(variant)) = value
+        && let Some(Value::Object(own)) = variant.into_iter().next().map(|(_, own)| own)
+    {
+        fields.extend(own.into_iter().map(|(name, value)| (name, text_of(&value))));
+    }
+    fields
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(","),
+        Value::Object(object) => match (object.get("topic"), object.get("partition")) {
+            (Some(Value::String(topic)), Some(number)) => format!("{topic}-{number}"),
+            _ => value.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// Whether there is such a fact: asked of their form for machines, so that no second list is kept.
+fn is_fact(name: &str) -> bool {
+    let text = format!("{{\"{name}\":{{}}}}");
+    fn unknown<T>(result: Result<T, serde_json::Error>) -> bool {
+        result.is_err_and(|error| error.to_string().starts_with("unknown variant"))
+    }
+    !unknown(serde_json::from_str::<Fact>(&text)) || !unknown(serde_json::from_str::<WorldFact>(&text))
+}
+
+fn is_named(fact: &Fact, name: &str) -> bool {
+    let mut rest = Prefix { rest: name };
+    let _ = match fact {
+        Fact::World(fact) => write!(rest, "{fact:?}"),
+        fact => write!(rest, "{fact:?}"),
+    };
+    rest.rest.is_empty() && name_of(fact) == name
+}
+
+/// Takes letters until the first that belongs to no word, and then refuses more.
+#[derive(Default)]
+struct FirstWord {
+    word: String,
+}
+
+impl Write for FirstWord {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = text.find(|c: char| !c.is_alphanumeric());
+        self.word.push_str(&text[..end.unwrap_or(text.len())]);
+        end.map_or(Ok(()), |_| Err(fmt::Error))
+    }
+}
+
+/// Strikes out the letters of a name, and refuses at the first that differs.
+struct Prefix<'a> {
+    rest: &'a str,
+}
+
+impl Write for Prefix<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let take = text.len().min(self.rest.len());
+        if self.rest.as_bytes()[..take] != text.as_bytes()[..take] {
+            return Err(fmt::Error);
+        }
+        self.rest = &self.rest[take..];
+        if self.rest.is_empty() {
+            Err(fmt::Error)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{EventId, Site};
+    use crate::types::TopicPartition;
+
+    fn event(fact: Fact) -> Event {
+        Event {
+            id: EventId { node: 1, seq: 1 },
+            cause: EventId::NONE,
+            at_ms: 0,
+            fact,
+            site: Site::default(),
+        }
+    }
+
+    #[test]
+    fn a_pattern_names_a_fact_and_bounds_its_fields() {
+        let moved = event(Fact::HighWatermarkMoved {
+            partition: TopicPartition::new("a-b", 0),
+            from: 1,
+            to: 10,
+        });
+        let matches = |text: &str| Pattern::parse(text).unwrap().matches(&moved);
+        assert!(matches("HighWatermarkMoved"));
+        assert!(matches("HighWatermarkMoved at=1 partition=a-b-0 to>=9 from<=1"));
+        assert!(!matches("HighWatermarkMoved to>=11"));
+        assert!(!matches("HighWatermarkMoved at!=1"));
+        assert!(!matches("HighWatermarkMoved nothing=1"));
+        assert!(!matches("HighWatermarkHeld"));
+    }
+
+    #[test]
+    fn facts_of_the_world_are_named_like_others() {
+        let fact = Fact::World(WorldFact::CoordinationCrashed);
+        assert_eq!(name_of(&fact), "CoordinationCrashed");
+        assert!(
+            Pattern::parse("CoordinationCrashed")
+                .unwrap()
+                .matches(&event(fact))
+        );
+        let fact = Fact::IsrChanged {
+            partition: TopicPartition::new("t", 0),
+            isr: vec![1, 2],
+            partition_epoch: 3,
+        };
+        assert!(
+            Pattern::parse("IsrChanged isr=1,2")
+                .unwrap()
+                .matches(&event(fact))
+        );
+    }
+
+    #[test]
+    fn what_is_no_fact_or_no_condition_is_said() {
+        assert_eq!(
+            Pattern::parse("Nonsense").unwrap_err(),
+            "there is no fact named Nonsense"
+        );
+        assert!(
+            Pattern::parse("IsrChanged isr")
+                .unwrap_err()
+                .contains("field=value")
+        );
+        assert!(Pattern::parse("").is_err());
+    }
+}

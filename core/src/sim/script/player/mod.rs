@@ -1,0 +1,383 @@
+//! Carrying a script out, one step at a time.
+//!
+//! The player owns the world. It folds every fact into a view, lets the invariants look after each
+//! step, and keeps the facts that the script wants shown. Where a broken invariant is expected it must
+//! break, in that very command; else the first that breaks ends the script.
+
+mod act;
+mod expect;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use super::command::{Command, Expectation, Line, Script};
+use super::pattern::{self, Pattern};
+use crate::sim::host::EPOCH_MS;
+use crate::sim::invariants::{Broken, Checker};
+use crate::sim::world::{COORDINATION, World, WorldOptions};
+use crate::trace::{Event, NodeId};
+use crate::types::{BrokerId, Millis, TopicPartition};
+use crate::view::{ClusterView, RoleView};
+
+/// Steps between two looks at everything.
+const WHOLE_EVERY: u64 = 256;
+/// `settle`, a topic, an administrator's wish: given up after so long.
+const PATIENCE_MS: Millis = 180_000;
+/// More steps within one virtual millisecond are a loop that never ends.
+const MOST_STEPS_A_MS: u64 = 100_000;
+
+/// A script that did not go as written.
+#[derive(Clone, Debug, Error)]
+#[error("line {line}, step {step}, {ms} ms: {why}")]
+pub struct Failure {
+    pub line: usize,
+    pub step: u64,
+    pub ms: Millis,
+    pub why: String,
+    /// The invariant that broke, if one did.
+    pub invariant: Option<&'static str>,
+}
+
+/// An invariant that broke, and when.
+#[derive(Clone, Debug)]
+struct Break {
+    broken: Broken,
+    step: u64,
+    ms: Millis,
+}
+
+/// A script in the middle of its run.
+#[derive(Clone, Debug)]
+pub struct Player {
+    options: WorldOptions,
+    world: Option<World>,
+    view: ClusterView,
+    checker: Option<Checker>,
+    folded: usize,
+    shown: BTreeSet<String>,
+    output: Vec<String>,
+    clients: BTreeMap<String, NodeId>,
+    admin: Option<NodeId>,
+    /// The first fact of the last command that let things happen.
+    since: usize,
+    broke: Option<Break>,
+    checkpoint: Option<Box<(World, Checker, ClusterView)>>,
+    steps_since_whole: u64,
+    line: usize,
+    same_ms: (Millis, u64),
+}
+
+impl Player {
+    /// Begins with what a script needs that says nothing of it.
+    pub fn new() -> Self {
+        Self {
+            options: WorldOptions::default(),
+            world: None,
+            view: ClusterView::default(),
+            checker: Some(Checker::default()),
+            folded: 0,
+            shown: BTreeSet::new(),
+            output: Vec::new(),
+            clients: BTreeMap::new(),
+            admin: None,
+            since: 0,
+            broke: None,
+            checkpoint: None,
+            steps_since_whole: 0,
+            line: 0,
+            same_ms: (0, 0),
+        }
+    }
+
+    /// Looks at no invariant: for measuring.
+    pub fn without_invariants(mut self) -> Self {
+        self.checker = None;
+        self
+    }
+
+    /// Plays a whole script; the script with the output that it had this time.
+    pub fn play(script: &Script) -> Result<Script, Failure> {
+        Self::new().play_all(script)
+    }
+
+    pub fn play_all(&mut self, script: &Script) -> Result<Script, Failure> {
+        let mut played = script.clone();
+        for line in &mut played.lines {
+            line.golden = self.play_line(line)?;
+        }
+        self.finish()?;
+        Ok(played)
+    }
+
+    /// The world as it is now; `None` before the first command that needs it.
+    pub fn world(&self) -> Option<&World> {
+        self.world.as_ref()
+    }
+
+    pub fn view(&self) -> &ClusterView {
+        &self.view
+    }
+
+    /// Carries out one line; what it showed.
+    pub fn play_line(&mut self, line: &Line) -> Result<Vec<String>, Failure> {
+        let Some(command) = &line.command else {
+            return Ok(Vec::new());
+        };
+        let expects = matches!(command, Command::Expect(Expectation::Broken(_)));
+        if !expects {
+            self.fail_if_broken()?;
+        }
+        self.line = line.number;
+        self.play_command(command).map_err(|why| self.failure(why))?;
+        Ok(std::mem::take(&mut self.output))
+    }
+
+    /// The script is over: nothing may be broken, and every disk is looked at.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        self.fail_if_broken()?;
+        self.look_at_everything();
+        self.fail_if_broken()
+    }
+
+    fn fail_if_broken(&mut self) -> Result<(), Failure> {
+        match self.broke.take() {
+            None => Ok(()),
+            Some(Break { broken, step, ms }) => Err(Failure {
+                line: self.line,
+                step,
+                ms,
+                why: broken.to_string(),
+                invariant: Some(broken.invariant.name),
+            }),
+        }
+    }
+
+    fn failure(&self, why: String) -> Failure {
+        let world = self.world.as_ref();
+        Failure {
+            line: self.line,
+            step: world.map_or(0, World::steps),
+            ms: world.map_or(0, World::elapsed_ms),
+            why,
+            invariant: None,
+        }
+    }
+
+    // ---- letting things happen
+
+    /// The world, made at the first need.
+    fn started(&mut self) -> Result<&mut World, String> {
+        if self.world.is_none() {
+            let world = World::new(&self.options).map_err(|error| error.to_string())?;
+            self.world = Some(world);
+            self.take_in();
+        }
+        self.world.as_mut().ok_or_else(|| "there is no world".to_owned())
+    }
+
+    /// One step, if there is one before `until`; false when there is none, or an invariant broke.
+    fn step(&mut self, until: Millis) -> Result<bool, String> {
+        if self.broke.is_some() {
+            return Ok(false);
+        }
+        let world = self.started()?;
+        if !world.step_until(until) {
+            return Ok(false);
+        }
+        if let Some(why) = world.broken() {
+            return Err(why.to_owned());
+        }
+        let now = world.now();
+        let same = if self.same_ms.0 == now {
+            self.same_ms.1 + 1
+        } else {
+            0
+        };
+        self.same_ms = (now, same);
+        if same > MOST_STEPS_A_MS {
+            return Err(format!("{MOST_STEPS_A_MS} steps, and no time has passed"));
+        }
+        self.take_in();
+        self.steps_since_whole += 1;
+        if self.steps_since_whole >= WHOLE_EVERY {
+            self.look_at_everything();
+        }
+        Ok(self.broke.is_none())
+    }
+
+    /// Folds what is new into the view, shows what is wanted, and lets the invariants look.
+    fn take_in(&mut self) {
+        let Some(world) = &self.world else { return };
+        for event in world.trace().since(self.folded) {
+            self.view.apply(event);
+            if !self.shown.is_empty() && self.shown.contains(&pattern::name_of(&event.fact)) {
+                self.output.push(tell(event));
+            }
+        }
+        self.folded = world.trace().len();
+        if let Some(checker) = &mut self.checker
+            && let Err(broken) = checker.after_step(world, &self.view)
+            && self.broke.is_none()
+        {
+            self.broke = Some(Break {
+                broken,
+                step: world.steps(),
+                ms: world.elapsed_ms(),
+            });
+        }
+    }
+
+    /// The checks that read every disk; one that fails is looked for among the steps since the last.
+    fn look_at_everything(&mut self) {
+        self.steps_since_whole = 0;
+        let (Some(world), Some(checker)) = (&self.world, &self.checker) else {
+            return;
+        };
+        if self.broke.is_some() {
+            return;
+        }
+        if let Err(broken) = checker.whole(world) {
+            let (step, ms) = self
+                .first_broken_step()
+                .unwrap_or((world.steps(), world.elapsed_ms()));
+            self.broke = Some(Break { broken, step, ms });
+        }
+        self.checkpoint = Some(Box::new((world.clone(), checker.clone(), self.view.clone())));
+    }
+
+    /// Runs the steps since the last look again, looking after each.
+    fn first_broken_step(&self) -> Option<(u64, Millis)> {
+        let (mut world, mut checker, mut view) = (**self.checkpoint.as_ref()?).clone();
+        let last = self.world.as_ref()?.steps();
+        let mut folded = world.trace().len();
+        while world.steps() < last && world.step() {
+            world.trace().since(folded).for_each(|event| {
+                view.apply(event);
+            });
+            folded = world.trace().len();
+            let _ = checker.after_step(&world, &view);
+            if checker.whole(&world).is_err() {
+                return Some((world.steps(), world.elapsed_ms()));
+            }
+        }
+        None
+    }
+
+    fn run(&mut self, ms: Millis) -> Result<(), String> {
+        let until = self.started()?.now() + ms;
+        while self.step(until)? {}
+        if self.broke.is_none()
+            && let Some(world) = &mut self.world
+        {
+            let rest = until - world.now();
+            world.run_for(rest);
+        }
+        Ok(())
+    }
+
+    fn step_until(&mut self, wanted: &Pattern, within: Millis) -> Result<(), String> {
+        let until = self.started()?.now() + within;
+        let mut at = self.folded;
+        while self.step(until)? {
+            let Some(world) = &self.world else { break };
+            if world.trace().since(at).any(|event| wanted.matches(event)) {
+                return Ok(());
+            }
+            at = self.folded;
+        }
+        if self.broke.is_some() {
+            return Ok(());
+        }
+        Err(format!("no {wanted} within {within} ms"))
+    }
+
+    /// Until nothing is left to do: clients are done, replicas in sync and equal.
+    fn settle(&mut self) -> Result<(), String> {
+        let until = self.started()?.now() + PATIENCE_MS;
+        let mut changed = usize::MAX;
+        loop {
+            let now = self.world.as_ref().map_or(0, World::now);
+            if changed != self.folded {
+                changed = self.folded;
+                if self.is_settled().is_ok() {
+                    break;
+                }
+            }
+            if !self.step(until)? {
+                if self.broke.is_some() {
+                    return Ok(());
+                }
+                let why = self.is_settled().err().unwrap_or_default();
+                return Err(format!(
+                    "after {PATIENCE_MS} ms the cluster has not come to rest: {why}"
+                ));
+            }
+            debug_assert!(self.world.as_ref().is_some_and(|world| world.now() >= now));
+        }
+        if let (Some(world), Some(checker)) = (&self.world, &self.checker)
+            && let Err(broken) = checker.at_rest(world, &self.view)
+        {
+            self.broke = Some(Break {
+                broken,
+                step: world.steps(),
+                ms: world.elapsed_ms(),
+            });
+        }
+        Ok(())
+    }
+
+    fn is_settled(&self) -> Result<(), String> {
+        let Some(world) = &self.world else { return Ok(()) };
+        if let Some(busy) = world.clients().find(|client| !client.is_idle()) {
+            return Err(format!("client {} is not done", busy.id));
+        }
+        if let Some(node) = world.brokers().find(|node| node.is_running() && !node.ready) {
+            return Err(format!("broker {} is not ready", node.id));
+        }
+        for partition in world.partitions() {
+            self.is_partition_settled(&partition.0, &partition.1)
+                .map_err(|why| format!("{}: {why}", partition.0))?;
+        }
+        Ok(())
+    }
+
+    fn is_partition_settled(&self, partition: &TopicPartition, replicas: &[BrokerId]) -> Result<(), String> {
+        let is_up = |id: &&BrokerId| self.view.brokers.get(id).is_some_and(|seen| seen.up);
+        let leader = self.view.leader(partition).ok_or("nobody leads")?;
+        let led = self
+            .view
+            .replica(leader, partition)
+            .ok_or("the leader has no replica")?;
+        let RoleView::Leader { isr } = &led.role else {
+            return Err("nobody leads".to_owned());
+        };
+        for id in replicas.iter().filter(is_up) {
+            let replica = self.view.replica(*id, partition);
+            let replica = replica.ok_or_else(|| format!("broker {id} has no replica"))?;
+            if !isr.contains(id) {
+                return Err(format!("broker {id} is not in the ISR {isr:?}"));
+            }
+            if (replica.log_end, replica.high_watermark) != (led.log_end, led.log_end) {
+                return Err(format!("broker {id} is not caught up"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Player {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A fact as a line: when, of whom, what.
+pub fn tell(event: &Event) -> String {
+    let who = match event.id.node {
+        0 => "world".to_owned(),
+        COORDINATION => "coordination".to_owned(),
+        node => format!("broker {node}"),
+    };
+    format!("{:>6} ms  {who:<12}  {}", event.at_ms - EPOCH_MS, event.fact)
+}

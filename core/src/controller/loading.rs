@@ -70,7 +70,7 @@ impl Controller {
     }
 
     /// The names are known: asks for brokers and settings, then for the topics.
-    pub(super) fn names_loaded(&mut self, cx: &mut Cx, found: &[Found]) {
+    pub(super) fn names_loaded(&mut self, found: &[Found]) {
         let names = |at: usize| match found.get(at) {
             Some(Found::Children(Some(names))) => names.clone(),
             _ => Vec::new(),
@@ -104,17 +104,23 @@ impl Controller {
         let mut reads: Vec<Read> = brokers.iter().map(|path| watched_data(path)).collect();
         reads.extend(configs.iter().map(|path| data(path)));
         let paths = brokers.into_iter().chain(configs).collect();
-        self.read(ReadFor::Bodies(paths), reads);
-        self.read_topics(cx, names(1), true);
+        self.read(ReadFor::Bodies(paths, names(1)), reads);
     }
 
     /// Brokers and settings are here.
-    pub(super) fn bodies_loaded(&mut self, paths: &[Arc<str>], found: Vec<Found>) {
+    pub(super) fn bodies_loaded(
+        &mut self,
+        cx: &mut Cx,
+        paths: &[Arc<str>],
+        found: Vec<Found>,
+        topics: Vec<Arc<str>>,
+    ) {
         for (path, found) in paths.iter().zip(found) {
             if let Found::Data(found) = found {
                 self.mirror.put(path, &found);
             }
         }
+        self.read_topics(cx, topics, true);
     }
 
     /// Reads these topics into the image, portion after portion.

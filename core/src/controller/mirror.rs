@@ -57,6 +57,14 @@ impl Mirror {
         }
     }
 
+    /// The node is as it was.
+    pub fn put_back(&mut self, path: &Arc<str>, held: Option<Held>) {
+        match held {
+            None => drop(self.nodes.remove(path)),
+            Some(held) => drop(self.nodes.insert(path.clone(), held)),
+        }
+    }
+
     /// The node is there; nothing else of it matters.
     pub fn assume(&mut self, path: String) {
         self.nodes.entry(path.into()).or_insert(Held {

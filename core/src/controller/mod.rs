@@ -37,7 +37,7 @@ pub mod reassignment;
 pub mod replica_state;
 mod tell;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod topics;
 mod watching;
 

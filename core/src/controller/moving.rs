@@ -269,6 +269,9 @@ impl Controller {
     }
 
     pub(super) fn forget_done_wishes(&mut self) {
+        if !self.mirror.contains(nodes::REASSIGN_PARTITIONS) {
+            return;
+        }
         let moving: Vec<TopicPartition> = self.reassignments(None).into_keys().collect();
         self.retain_wishes(|name| moving.contains(name));
     }

@@ -105,8 +105,10 @@ impl Controller {
     pub(super) fn topic_names_found(&mut self, cx: &mut Cx, names: &[Arc<str>]) {
         let there: BTreeSet<&Arc<str>> = names.iter().collect();
         let is_ours = |name: &str| self.pending.is_writing(&nodes::topic(name));
-        let gone = self.image.all_topics().map(|topic| topic.name.clone());
-        let gone: Vec<Arc<str>> = gone
+        let known = self.image.all_topics().map(|topic| &topic.name);
+        let known: BTreeSet<Arc<str>> = known.chain(&self.watched_topics).cloned().collect();
+        let gone: Vec<Arc<str>> = known
+            .into_iter()
             .filter(|name| !there.contains(name) && !is_ours(name))
             .collect();
         let new = names
@@ -149,14 +151,15 @@ impl Controller {
         if is_old || self.pending.is_writing(&path) || self.image.is_deleting(name) {
             return;
         }
-        let before = self.image.topic(name).cloned();
+        let before = (self.image.topic(name).cloned(), self.mirror.get(&path).cloned());
         self.mirror.put(&path, found);
         self.take_up_topic(name);
         if self.image.topic(name).is_none()
-            && let Some(before) = before
+            && let (Some(topic), held) = before
         {
             // The new node is no good: what was known holds on.
-            Arc::make_mut(&mut self.image).keep_topic(before);
+            self.mirror.put_back(&path, held);
+            Arc::make_mut(&mut self.image).keep_topic(topic);
         }
         self.elect_where_missing(cx);
     }

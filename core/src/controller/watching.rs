@@ -31,7 +31,8 @@ use crate::types::{BrokerId, TopicPartition};
 #[derive(Clone, Debug)]
 pub enum ReadFor {
     Names,
-    Bodies(Vec<Arc<str>>),
+    /// Brokers and settings; then these topics are read.
+    Bodies(Vec<Arc<str>>, Vec<Arc<str>>),
     /// Nodes and settings of a portion of topics.
     Topics(Box<TopicReading>, bool),
     States(Box<TopicReading>, bool, Vec<Arc<str>>),
@@ -156,9 +157,9 @@ impl Controller {
             ReadFor::Wish(path) | ReadFor::Announcements(path) | ReadFor::Announced(path, _) => {
                 self.look_again(&path.into());
             }
-            ReadFor::Bodies(paths) => {
+            ReadFor::Bodies(paths, topics) => {
                 let reads = paths.iter().map(|path| watched_data(path)).collect();
-                self.read(ReadFor::Bodies(paths), reads);
+                self.read(ReadFor::Bodies(paths, topics), reads);
             }
             ReadFor::Topics(reading, at_start) => {
                 let reads = reading.asks();
@@ -178,8 +179,8 @@ impl Controller {
 
     pub(super) fn read_done(&mut self, cx: &mut Cx, whom: ReadFor, found: Vec<Found>) {
         match whom {
-            ReadFor::Names => self.names_loaded(cx, &found),
-            ReadFor::Bodies(paths) => self.bodies_loaded(&paths, found),
+            ReadFor::Names => self.names_loaded(&found),
+            ReadFor::Bodies(paths, topics) => self.bodies_loaded(cx, &paths, found, topics),
             ReadFor::Topics(reading, at_start) => self.topics_loaded(cx, *reading, at_start, found),
             ReadFor::States(reading, at_start, paths) => {
                 self.states_loaded(cx, *reading, at_start, &paths, found);

@@ -281,7 +281,7 @@ impl Target {
                 let broker = if name.is_empty() {
                     None
                 } else {
-                    Some(this_broker(config, name, "")?)
+                    Some(known_broker(image, config, name)?)
                 };
                 let owner = if broker.is_some() {
                     Owner::Broker
@@ -298,6 +298,14 @@ impl Target {
             }
             other => Err(not_served(other)),
         }
+    }
+}
+
+/// This broker, or another one of the cluster: the controller decides for all.
+fn known_broker(image: &MetadataImage, config: &BrokerConfig, name: &str) -> Result<BrokerId, Refused> {
+    match name.parse::<BrokerId>() {
+        Ok(id) if image.broker(id).is_some() => Ok(id),
+        _ => this_broker(config, name, ""),
     }
 }
 

@@ -8,7 +8,9 @@
 
 mod configs;
 mod describe;
+mod elections;
 mod metadata;
+mod reassignments;
 mod refusal;
 mod topics;
 
@@ -23,7 +25,9 @@ use crate::types::BrokerId;
 
 pub use configs::{alter_configs, describe_configs, incremental_alter_configs};
 pub use describe::{describe_cluster, describe_topic_partitions, find_coordinator};
+pub use elections::elect_leaders;
 pub use metadata::{metadata, topics_to_create};
+pub use reassignments::{alter_partition_reassignments, list_partition_reassignments};
 pub use refusal::refuse_changes;
 pub use topics::{create_partitions, create_topics, create_topics_on_demand, delete_topics};
 

@@ -1,7 +1,7 @@
 //! The answer to a change that cannot even be tried: the same refusal for each thing that was named.
 
-use super::text;
 use super::topics::{asked_deletions, creation_refused, deletion, growth};
+use super::{elections, reassignments, text};
 use crate::error::Refused;
 use crate::protocol::messages::{
     AlterConfigsResponse, CreatePartitionsResponse, CreateTopicsResponse, DeleteTopicsResponse,
@@ -56,6 +56,8 @@ pub fn refuse_changes(body: &RequestBody, version: i16, refused: &Refused) -> Op
             message(|answer: &mut IncrementalAlterConfigsResponse| answer.responses = resources.collect())
                 .into()
         }
+        RequestBody::ElectLeaders(body) => elections::refused(body, refused).into(),
+        RequestBody::AlterPartitionReassignments(body) => reassignments::refused(body, refused).into(),
         _ => return None,
     };
     Some(answer)

@@ -1,1 +1,6 @@
-//! Events in, decisions out.
+//! Events in, decisions out, against a tree that serves reads, multis and watches.
+
+mod events;
+pub(crate) mod office;
+#[cfg(not(target_arch = "wasm32"))]
+mod random;

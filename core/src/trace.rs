@@ -276,6 +276,11 @@ pub enum Fact {
         isr: Vec<BrokerId>,
         partition_epoch: i32,
     },
+    /// The broker's own node is there; the epoch names this registration.
+    BrokerRegistered {
+        broker: BrokerId,
+        epoch: i64,
+    },
     ControllerElected {
         broker: BrokerId,
         epoch: i32,
@@ -493,6 +498,9 @@ impl fmt::Display for Fact {
                 isr,
                 partition_epoch,
             } => write!(f, "{partition}: ISR is {isr:?}, version {partition_epoch}"),
+            BrokerRegistered { broker, epoch } => {
+                write!(f, "broker {broker} is registered, broker epoch {epoch}")
+            }
             ControllerElected { broker, epoch } => {
                 write!(f, "broker {broker} is controller, epoch {epoch}")
             }

@@ -9,12 +9,13 @@
 //! - disk operations are handed over in the order in which the core gave them
 //! - an answer is put into its slot under the lock and sent outside; slots restore the order
 
-use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use crossbeam_queue::SegQueue;
 use highwater_core::broker::{Admission, Broker, Job, run_job};
+use highwater_core::coordination::CoordinationEvent;
 use highwater_core::disk::{DirId, Queued};
 use highwater_core::io::{ConnId, Input, JobId, Level, Output, Parts, RequestId};
 use highwater_core::log;
@@ -25,6 +26,7 @@ use smallvec::SmallVec;
 use tokio::sync::watch;
 
 use crate::clock::Clock;
+use crate::coordination::{CoordinationHost, Tell};
 use crate::disk::{Disk, JobReader};
 use crate::peers::Peers;
 use crate::progress::JobProgress;
@@ -100,6 +102,8 @@ pub struct Driver {
     pub disk: Disk,
     pub connections: Connections,
     pub peers: Peers,
+    /// Set once, before the start; without it every session is refused (tests of something smaller).
+    coordination: OnceLock<Arc<dyn CoordinationHost>>,
     pub clock: Clock,
     pub admission: ArcSwap<Admission>,
     timer: Timer,
@@ -133,6 +137,7 @@ impl Driver {
             disk,
             connections,
             peers: Peers::default(),
+            coordination: OnceLock::new(),
             clock,
             admission: ArcSwap::default(),
             timer: Timer::new(),
@@ -158,6 +163,23 @@ impl Driver {
             }
         });
         driver
+    }
+
+    /// Says who serves this broker's sessions. `attach` is handed the way back to this driver.
+    pub fn coordinate_with(self: &Arc<Self>, attach: impl FnOnce(Tell) -> Arc<dyn CoordinationHost>) {
+        let weak = Arc::downgrade(self);
+        let host = attach(Arc::new(move |session, event| {
+            if let Some(driver) = weak.upgrade() {
+                driver.submit(Input::Coordination { session, event });
+            }
+        }));
+        // Set twice, the first one stays: there is one.
+        let _ = self.coordination.set(host);
+    }
+
+    /// Who serves this broker's sessions.
+    pub fn coordination(&self) -> Option<&Arc<dyn CoordinationHost>> {
+        self.coordination.get()
     }
 
     /// Takes the core's first outputs and starts the timer.
@@ -292,7 +314,25 @@ impl Driver {
     fn carry_out(self: &Arc<Self>, output: Output, round: &mut Round) {
         match output {
             Output::Disk { .. } | Output::Job { .. } => {}
-            Output::OpenSession { .. } | Output::CloseSession { .. } | Output::Coordinate { .. } => {}
+            Output::OpenSession { session, timeout_ms } => match self.coordination.get() {
+                Some(coordination) => coordination.open(session, timeout_ms),
+                None => self.push(Input::Coordination {
+                    session,
+                    event: CoordinationEvent::Lost {
+                        why: "this host has no coordination service".to_owned(),
+                    },
+                }),
+            },
+            Output::CloseSession { session } => {
+                if let Some(coordination) = self.coordination.get() {
+                    coordination.close(session);
+                }
+            }
+            Output::Coordinate { session, id, op } => {
+                if let Some(coordination) = self.coordination.get() {
+                    coordination.ask(session, id, op);
+                }
+            }
             Output::Send { to, id, sent, frame } => {
                 if let Err(why) = self.peers.send(to, id, sent, frame) {
                     self.push(Input::SendFailed { id, why });

@@ -1,4 +1,4 @@
-//! Puts a broker together and runs it until it is told to stop.
+//! Puts brokers together and runs them until they are told to stop.
 //!
 //! ```text
 //! bind ports, lock directories -> boot the core -> recover -> accept -> signal -> Shutdown -> Stopped
@@ -7,6 +7,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use highwater_core::broker::{Boot, BootDir, Broker};
@@ -17,8 +18,10 @@ use highwater_core::trace::Trace;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use crate::clock::Clock;
+use crate::coordination::{Embedded, EmbeddedError, ZooKeeper, ZooKeeperConfig};
 use crate::disk::{Disk, LockError, disk_error};
 use crate::driver::{Driver, Stage, Untraced};
 use crate::peers::PeerLimits;
@@ -30,6 +33,8 @@ const FEW_DESCRIPTORS: u64 = 4096;
 const OTHER_DESCRIPTORS: u64 = 128;
 /// Threads for jobs: they read, and recovery reads whole logs.
 const POOL_THREADS: usize = 8;
+/// How long a stop waits for the coordination service to take its leave.
+const SESSION_END: Duration = Duration::from_secs(3);
 /// How often silent connections are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 
@@ -40,6 +45,8 @@ pub enum HostError {
     Bind(#[from] BindError),
     #[error(transparent)]
     Directory(#[from] LockError),
+    #[error(transparent)]
+    Coordination(#[from] EmbeddedError),
     #[error("no log directory of {count} can be used; the first: {first}")]
     NoDirectory { count: usize, first: String },
     #[error("{what}: {error}")]
@@ -51,75 +58,187 @@ pub enum HostError {
     Failed(String),
 }
 
-/// Where a running broker can be reached.
+/// Where the running brokers can be reached.
 #[derive(Debug)]
 pub struct Addresses {
-    pub listeners: Vec<Endpoint>,
+    /// Of each broker, its listeners.
+    pub brokers: Vec<Vec<Endpoint>>,
     pub page: Option<SocketAddr>,
 }
 
-/// Runs a broker until SIGTERM or Ctrl-C (a second one ends the process at once). `ready` is called
-/// when connections are accepted.
-pub fn run(
-    config: &BrokerConfig,
-    page: Option<(String, u16)>,
-    ready: impl FnOnce(&Addresses),
-) -> Result<(), HostError> {
-    let descriptors = raise_descriptor_limit();
-    let sockets = config
-        .listeners
-        .iter()
-        .map(|endpoint| bind(&endpoint.host, endpoint.port))
-        .collect::<Result<Vec<Bound>, BindError>>()?;
-    let page = page.map(|(host, port)| bind(&host, port)).transpose()?;
+/// What shall run in this process.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    pub brokers: &'a [BrokerConfig],
+    /// Where the coordination service of brokers without `zookeeper.connect` keeps its files.
+    pub coordination: PathBuf,
+    /// Where the page, metrics and health are served.
+    pub page: Option<(String, u16)>,
+}
+
+/// A broker that is put together.
+struct Running {
+    driver: Arc<Driver>,
+    sockets: Vec<Bound>,
+}
+
+/// Runs brokers until SIGTERM or Ctrl-C (a second one ends the process at once). `ready` is called
+/// when all of them accept connections.
+pub fn run(plan: &Plan, ready: impl FnOnce(&Addresses)) -> Result<(), HostError> {
+    let descriptors = raise_descriptor_limit() / plan.brokers.len().max(1) as u64;
+    let bind_all = |config: &BrokerConfig| {
+        let endpoints = config.listeners.iter();
+        let bound = endpoints.map(|endpoint| bind(&endpoint.host, endpoint.port));
+        bound.collect::<Result<Vec<Bound>, BindError>>()
+    };
+    let sockets = plan.brokers.iter().map(bind_all).collect::<Result<Vec<_>, _>>()?;
+    let page = plan
+        .page
+        .as_ref()
+        .map(|(host, port)| bind(host, *port))
+        .transpose()?;
+    let told = plan.brokers.iter().zip(&sockets);
     let addresses = Addresses {
-        listeners: told_addresses(config, &sockets),
+        brokers: told
+            .map(|(config, sockets)| told_addresses(config, sockets))
+            .collect(),
         page: page.as_ref().map(|bound| bound.address),
     };
-    let (disk, dirs) = open_directories(config, descriptors)?;
-    let clock = Clock::system();
-    let boot = Boot {
-        config: Arc::new(config.clone()),
-        advertised: addresses.listeners.clone(),
-        dirs,
-        seed: seed(),
-    };
     let main = runtime(POOL_THREADS)?;
-    let workers = start_workers()?;
-    let broker = Broker::boot(clock.now(), boot, &mut Trace::off());
-    let driver = Driver::new(
-        Box::new(Untraced::new(broker)),
-        disk,
-        Connections::new(limits(config, descriptors)),
-        clock,
-        Some(main.handle().clone()),
-    );
-    driver.peers.start(PeerLimits::of(config), workers.handles());
-    let result = main.block_on(serve(&driver, sockets, page, workers, move || ready(&addresses)));
+    let workers = Arc::new(start_workers()?);
+    let mut running = Vec::new();
+    let mut embedded = None;
+    for ((config, sockets), advertised) in plan.brokers.iter().zip(sockets).zip(&addresses.brokers) {
+        let driver = put_together(config, advertised, descriptors, &main)?;
+        driver.peers.start(PeerLimits::of(config), workers.handles());
+        match &config.zookeeper_connect {
+            Some(connect) => {
+                let zookeeper = ZooKeeperConfig {
+                    connect: connect.clone(),
+                    connection_timeout_ms: config.zookeeper_connection_timeout_ms,
+                };
+                driver.coordinate_with(|tell| ZooKeeper::new(zookeeper, main.handle().clone(), tell));
+            }
+            None => {
+                let service = match embedded.take() {
+                    Some(service) => service,
+                    None => Embedded::open(&plan.coordination, Embedded::options(), Clock::system())?,
+                };
+                driver.coordinate_with(|tell| service.attach(tell));
+                embedded = Some(service);
+            }
+        }
+        running.push(Running { driver, sockets });
+    }
+    let result = main.block_on(serve(running, page, workers, move || ready(&addresses)));
+    drop(embedded);
     // Jobs that still run only read; nobody waits for them.
     main.shutdown_background();
     result
 }
 
+fn put_together(
+    config: &BrokerConfig,
+    advertised: &[Endpoint],
+    descriptors: u64,
+    main: &tokio::runtime::Runtime,
+) -> Result<Arc<Driver>, HostError> {
+    let (disk, dirs) = open_directories(config, descriptors)?;
+    let clock = Clock::system();
+    let boot = Boot {
+        config: Arc::new(config.clone()),
+        advertised: advertised.to_vec(),
+        dirs,
+        seed: seed(),
+    };
+    let broker = Broker::boot(clock.now(), boot, &mut Trace::off());
+    Ok(Driver::new(
+        Box::new(Untraced::new(broker)),
+        disk,
+        Connections::new(limits(config, descriptors)),
+        clock,
+        Some(main.handle().clone()),
+    ))
+}
+
 async fn serve(
-    driver: &Arc<Driver>,
-    sockets: Vec<Bound>,
+    running: Vec<Running>,
     page: Option<Bound>,
-    workers: Workers,
+    workers: Arc<Workers>,
     ready: impl FnOnce(),
 ) -> Result<(), HostError> {
     let failed = |what| move |error| HostError::System { what, error };
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed("cannot watch for Ctrl-C"))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed("cannot watch for SIGTERM"))?;
+    let drivers: Vec<Arc<Driver>> = running.iter().map(|broker| Arc::clone(&broker.driver)).collect();
     if let Some(page) = page {
-        tokio::spawn(crate::http::serve(page.socket, Arc::clone(driver)));
+        tokio::spawn(crate::http::serve(page.socket, drivers.clone()));
     }
+    let (stop, stopping) = watch::channel(false);
+    let left = Arc::new(AtomicUsize::new(running.len()));
+    let (all_ready, mut told_ready) = watch::channel(false);
+    let mut lives = tokio::task::JoinSet::new();
+    for broker in running {
+        let ready = {
+            let (left, all_ready) = (Arc::clone(&left), all_ready.clone());
+            move || {
+                if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    all_ready.send_replace(true);
+                }
+            }
+        };
+        lives.spawn(live(broker, Arc::clone(&workers), stopping.clone(), ready));
+    }
+    let mut ready = Some(ready);
+    let mut failed = None;
+    loop {
+        let signalled = tokio::select! {
+            ended = lives.join_next() => {
+                match ended {
+                    None => return failed.map_or(Ok(()), |why| Err(HostError::Failed(why))),
+                    Some(Ok(Ok(()))) => {}
+                    Some(Ok(Err(why))) => {
+                        failed = Some(why);
+                        stop.send_replace(true);
+                    }
+                    Some(Err(error)) => {
+                        failed = Some(error.to_string());
+                        stop.send_replace(true);
+                    }
+                }
+                continue;
+            }
+            _ = told_ready.changed(), if ready.is_some() => {
+                if let Some(ready) = ready.take() {
+                    ready();
+                }
+                continue;
+            }
+            _ = interrupt.recv() => true,
+            _ = terminate.recv() => true,
+        };
+        if signalled && *stop.borrow() {
+            tracing::warn!("stopped at once, without a clean mark: the next start recovers the logs");
+            std::process::exit(130);
+        }
+        tracing::info!("stopping; once more to stop at once");
+        stop.send_replace(true);
+    }
+}
+
+/// One broker from its start to its end; the reason, if it ends by itself.
+async fn live(
+    broker: Running,
+    workers: Arc<Workers>,
+    mut stopping: watch::Receiver<bool>,
+    ready: impl FnOnce(),
+) -> Result<(), String> {
+    let Running { driver, sockets } = broker;
     let mut stage = driver.stage();
     driver.start();
-    let workers = Arc::new(workers);
     let mut ready = Some((ready, sockets));
-    let mut stopping = false;
     let mut acceptors = Vec::new();
+    let mut told_to_stop = false;
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
     loop {
         let now = stage.borrow_and_update().clone();
@@ -128,33 +247,29 @@ async fn serve(
             Stage::Ready => {
                 if let Some((ready, sockets)) = ready.take() {
                     for (id, bound) in sockets.into_iter().enumerate() {
-                        let (workers, driver) = (Arc::clone(&workers), Arc::clone(driver));
+                        let (workers, driver) = (Arc::clone(&workers), Arc::clone(&driver));
                         acceptors.push(tokio::spawn(accept(bound.socket, id as u16, workers, driver)));
                     }
                     ready();
                 }
             }
-            Stage::Stopped { failed: None } => return Ok(()),
-            Stage::Stopped { failed: Some(why) } => return Err(HostError::Failed(why)),
-        }
-        let signalled = tokio::select! {
-            _ = stage.changed() => false,
-            _ = sweep.tick() => {
-                driver.connections.sweep(driver.clock.now());
-                false
+            Stage::Stopped { failed } => {
+                if let Some(coordination) = driver.coordination() {
+                    // What the session holds goes at once, if the service can be reached.
+                    let _ = tokio::time::timeout(SESSION_END, coordination.settled()).await;
+                }
+                return failed.map_or(Ok(()), Err);
             }
-            _ = interrupt.recv() => true,
-            _ = terminate.recv() => true,
-        };
-        if signalled && stopping {
-            tracing::warn!("stopped at once, without a clean mark: the next start recovers the logs");
-            std::process::exit(130);
         }
-        if signalled {
-            stopping = true;
-            tracing::info!("stopping; once more to stop at once");
-            acceptors.drain(..).for_each(|task| task.abort());
-            driver.submit(Input::Shutdown);
+        tokio::select! {
+            _ = stage.changed() => {}
+            _ = sweep.tick() => driver.connections.sweep(driver.clock.now()),
+            changed = stopping.changed(), if !told_to_stop => {
+                told_to_stop = true;
+                if changed.is_ok() {
+                    driver.submit(Input::Shutdown);
+                }
+            }
         }
     }
 }

@@ -88,7 +88,7 @@ pub const FIGURES: [Figure; 31] = [
         "MB/s",
         Goal::TimesKafka(1.8),
     ),
-    figure("1k.produce_cpu", "produce 1 KiB", CPU, Goal::TimesFloor(1.5)).beside("receive_write"),
+    figure("1k.produce_cpu", "produce 1 KiB", CPU, Goal::TimesFloor(1.5)).beside("receive_append"),
     figure("1k.produce_user", "produce 1 KiB", USER, Goal::None),
     figure(
         "100b.produce",
@@ -96,7 +96,7 @@ pub const FIGURES: [Figure; 31] = [
         "M msg/s",
         Goal::TimesKafka(1.7),
     ),
-    figure("100b.produce_cpu", "produce 100 B", CPU, Goal::ShareOfKafka(0.25)).beside("receive_write"),
+    figure("100b.produce_cpu", "produce 100 B", CPU, Goal::ShareOfKafka(0.25)).beside("receive_append"),
     figure("100b.produce_user", "produce 100 B", USER, Goal::None),
     figure(
         "lz4.produce",

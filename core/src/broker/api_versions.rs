@@ -22,7 +22,7 @@ impl State {
 
     /// The client means another broker, or one of another cluster, by this address (KIP-1242).
     fn is_another(&self, request: &ApiVersionsRequest) -> bool {
-        let other_cluster = |id: &str| id != self.cluster_id();
+        let other_cluster = |id: &str| id != &**self.image.cluster_id();
         let other_node = request.node_id >= 0 && request.node_id != self.config.node_id;
         request.cluster_id.as_deref().is_some_and(other_cluster) || other_node
     }

@@ -1,16 +1,13 @@
-//! From an empty value to a broker that serves: survey -> check -> recover -> open -> ready.
+//! From an empty value to a broker that serves: survey -> join -> recover -> register -> ready.
 //!
 //! 1. A job per log directory reads its small files and lists its partitions.
-//! 2. `meta.properties` must be of this broker and cluster; a new cluster's id is made here, once.
-//! 3. The coordination files give the topics. For each partition the directory that has it is found,
-//!    and a job learns its log; logs are recovered in parallel. A partition that no directory has is
-//!    begun anew, unless a directory is offline, which may have it.
-//! 4. What belongs to no topic is set aside by name (`-stray`), never deleted; what was being deleted
-//!    (`-delete`) is deleted for good after the usual delay.
-//! 5. After a stop that was not an orderly one, records may be gone that readers have seen, and their
-//!    offsets are given again: each log that was in doubt enters a new leader epoch, so that a reader
-//!    can tell the difference (KIP-320).
-//! 6. When every repair is on disk, the broker says that it is ready.
+//! 2. `meta.properties` must be of this broker and of one cluster.
+//! 3. A session with the coordination service is opened; it knows the cluster's id, or is told it now,
+//!    and all settings ([`cluster`](super::cluster)).
+//! 4. Every log that was found is learned by a job, all in parallel, and is held until the controller
+//!    names it.
+//! 5. When every repair is on disk, the broker registers. Once it has a controller, and, if that is
+//!    itself, has heard it, it says that it is ready.
 //!
 //! Invariants
 //! - the clean mark is gone before anything else is written: a stop in between is an unclean one
@@ -19,26 +16,18 @@
 mod placing;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::admit::TopicRules;
+use super::cluster::{HeldLog, Stage};
 use super::directories::Then;
 use super::job::{Job, JobResult, Survey};
 use super::jobs::JobFor;
-use super::storage::COORDINATION_DIR;
-use super::topics::Topic;
 use super::{Phase, State};
-use crate::config::TopicConfig;
-use crate::coordination;
 use crate::cx::Cx;
 use crate::disk::{DirId, DiskOp, Lane};
 use crate::io::{Level, Output};
 use crate::log::checkpoint::{CleanShutdown, MetaProperties, MetaVersion};
-use crate::log::{self, Log, Recovered};
-use crate::metadata::topics::raise_leader_epochs;
-use crate::metadata::{Metadata, TopicImage};
-use crate::replica::Partition;
-use crate::types::{LeaderEpoch, Millis, PartitionIndex, TopicPartition, Uuid};
+use crate::log::{self, Recovered};
+use crate::types::Millis;
 
 /// How often a long start says how far it has come.
 const SAY_EVERY_MS: Millis = 5_000;
@@ -53,27 +42,12 @@ pub(super) struct Booting {
     logs: usize,
     /// When it is next said how many are done.
     say_at: Millis,
-    /// The partitions being recovered: topic and number by directory name.
-    recovering: BTreeMap<TopicPartition, Expected>,
-    /// Leader epochs that partitions enter, by topic.
-    raised: BTreeMap<Arc<str>, Vec<(PartitionIndex, LeaderEpoch)>>,
+    /// The cluster that the directories are of, if any says so.
+    cluster_id: Option<String>,
+    /// Directories without a `meta.properties`.
+    unmarked: Vec<DirId>,
     /// Directories whose last operation at boot is not done yet.
     unsettled: usize,
-}
-
-/// What the coordination tree says of a partition whose log is being recovered.
-#[derive(Clone, Debug)]
-struct Expected {
-    topic_id: Uuid,
-    epoch: LeaderEpoch,
-    clean: bool,
-}
-
-/// What the `meta.properties` said: directories without one, and the cluster of the others.
-#[derive(Clone, Debug, Default)]
-struct Unmarked {
-    dirs: Vec<DirId>,
-    cluster_id: Option<String>,
 }
 
 impl State {
@@ -100,7 +74,7 @@ impl State {
                     booting.surveys.insert(dir, survey);
                 }
             }
-            JobResult::Log(log::JobResult::Recovered(Ok(recovered))) => self.recovered(cx, *recovered),
+            JobResult::Log(log::JobResult::Recovered(Ok(recovered))) => self.recovered(*recovered),
             JobResult::Survey {
                 found: Err(error), ..
             }
@@ -127,63 +101,34 @@ impl State {
         }
     }
 
-    /// Every directory has been looked at.
+    /// Every directory has been looked at: check whose they are, then join the cluster.
     fn surveyed(&mut self, cx: &mut Cx) {
-        if let Err(why) = self.take_up(cx) {
-            self.phase = Phase::Stopped;
-            self.out.push(Output::Stopped { failed: Some(why) });
-        }
-    }
-
-    fn take_up(&mut self, cx: &mut Cx) -> Result<(), String> {
         let Phase::Booting(booting) = &mut self.phase else {
-            return Ok(());
+            return;
         };
         let surveys = std::mem::take(&mut booting.surveys);
-        if !self.directories.is_online(COORDINATION_DIR) {
-            return Err(format!(
-                "the first log directory, {}, is offline, and the topics are kept there; repair it, then start again",
-                self.path_of(COORDINATION_DIR)
-            ));
-        }
         for &dir in surveys.keys() {
             let path = CleanShutdown::FILE.into();
             cx.disk.push(dir, DiskOp::Unlink { path });
             cx.disk.push(dir, DiskOp::SyncDirectory { path: "".into() });
         }
-        let unmarked = self.check_meta_properties(&surveys)?;
-        let empty = bytes::Bytes::new();
-        let files = surveys.get(&COORDINATION_DIR).map(|survey| &survey.files);
-        let file = |name: &str| files.and_then(|files| files.get(name)).unwrap_or(&empty);
-        let recovered =
-            coordination::recover(file(coordination::SNAPSHOT_PATH), file(coordination::LOG_PATH))
-                .map_err(|damaged| damaged.to_string())?;
-        let cluster_id = unmarked.cluster_id.as_deref();
-        let (metadata, _) =
-            Metadata::open(cx, COORDINATION_DIR, recovered, cluster_id).map_err(|bad| bad.to_string())?;
-        let kept = metadata.image().cluster_id().clone();
-        if let Some(found) = unmarked.cluster_id.filter(|found| **found != *kept) {
-            return Err(format!(
-                "the log directories are of cluster {found}, the topics in {} of cluster {kept}",
-                coordination::LOG_PATH
-            ));
+        let checked = self.check_meta_properties(&surveys);
+        if let Phase::Booting(booting) = &mut self.phase {
+            booting.surveys = surveys;
         }
-        self.mark_directories(cx, &unmarked.dirs, &kept);
-        let topics = metadata.image().topics().cloned().collect();
-        let deleting: Vec<_> = metadata.image().deleting().cloned().collect();
-        self.metadata = Some(metadata);
-        self.reload_config();
-        let doomed = self.finish_deletions(cx, &deleting);
-        self.place_partitions(cx, &surveys, topics, &doomed)
+        match checked {
+            Ok(()) => self.open_session(cx),
+            Err(why) => self.fail_start(why),
+        }
     }
 
-    /// All directories must be of one broker of one cluster; a new one is made so.
-    fn check_meta_properties(&mut self, surveys: &BTreeMap<DirId, Survey>) -> Result<Unmarked, String> {
-        let mut unmarked = Unmarked::default();
+    /// All directories must be of one broker of one cluster.
+    fn check_meta_properties(&mut self, surveys: &BTreeMap<DirId, Survey>) -> Result<(), String> {
+        let (mut unmarked, mut cluster_id) = (Vec::new(), None);
         for (&dir, survey) in surveys {
             let path = self.path_of(dir);
             let Some(bytes) = survey.files.get(MetaProperties::FILE) else {
-                unmarked.dirs.push(dir);
+                unmarked.push(dir);
                 continue;
             };
             let place = format!("{path}/{}", MetaProperties::FILE);
@@ -194,20 +139,49 @@ impl State {
                     "{place} is of broker {other}, this is broker {node_id}; set broker.id={other}, or another log.dirs"
                 ));
             }
-            match (&unmarked.cluster_id, meta.cluster_id) {
+            match (&cluster_id, meta.cluster_id) {
                 (Some(known), Some(found)) if *known != found => {
                     return Err(format!(
                         "{place} is of cluster {found}, another directory of cluster {known}; log.dirs mixes clusters"
                     ));
                 }
-                (None, found) => unmarked.cluster_id = found,
+                (None, found) => cluster_id = found,
                 _ => {}
             }
             if let Some(found) = self.directories.get_mut(dir) {
                 found.id = meta.directory_id.unwrap_or_default();
             }
         }
-        Ok(unmarked)
+        if let Phase::Booting(booting) = &mut self.phase {
+            (booting.unmarked, booting.cluster_id) = (unmarked, cluster_id);
+        }
+        Ok(())
+    }
+
+    /// The cluster that the disks say this broker is of.
+    pub(super) fn disks_cluster_id(&self) -> Option<String> {
+        match &self.phase {
+            Phase::Booting(booting) => booting.cluster_id.clone(),
+            _ => None,
+        }
+    }
+
+    /// The coordination service has said which cluster this is.
+    pub(super) fn cluster_known(&mut self, cx: &mut Cx, cluster_id: &str) {
+        std::sync::Arc::make_mut(&mut self.image).set_cluster_id(cluster_id);
+        let Phase::Booting(booting) = &mut self.phase else {
+            return self.enter_stage(cx, Stage::Configs);
+        };
+        if let Some(found) = booting.cluster_id.as_ref().filter(|found| *found != cluster_id) {
+            let why = format!(
+                "the log directories are of cluster {found}, the coordination service is of cluster {cluster_id}; \
+                 one of log.dirs and zookeeper.connect is another cluster's"
+            );
+            return self.fail_start(why);
+        }
+        let unmarked = std::mem::take(&mut booting.unmarked);
+        self.mark_directories(cx, &unmarked, cluster_id);
+        self.enter_stage(cx, Stage::Configs);
     }
 
     /// Marks new directories as this broker's.
@@ -229,6 +203,19 @@ impl State {
         }
     }
 
+    /// All settings are known.
+    pub(super) fn configs_known(&mut self, cx: &mut Cx) {
+        self.reload_config();
+        let Phase::Booting(booting) = &mut self.phase else {
+            return self.enter_stage(cx, Stage::Registration);
+        };
+        let surveys = std::mem::take(&mut booting.surveys);
+        self.enter_stage(cx, Stage::Recovery);
+        if let Err(why) = self.find_logs(cx, &surveys) {
+            self.fail_start(why);
+        }
+    }
+
     pub(super) fn path_of(&self, dir: DirId) -> String {
         self.directories
             .get(dir)
@@ -236,70 +223,31 @@ impl State {
             .unwrap_or_default()
     }
 
-    /// One log is learned: take it over, or set it aside when it is of another topic of that name.
-    fn recovered(&mut self, cx: &mut Cx, mut recovered: Recovered) {
-        let Phase::Booting(booting) = &mut self.phase else {
-            return;
-        };
+    /// One log is learned: it is held until the controller names it.
+    fn recovered(&mut self, recovered: Recovered) {
         let name = recovered.partition.clone();
-        let Some(expected) = booting.recovering.remove(&name) else {
-            return;
-        };
         if !self.directories.is_online(recovered.dir) {
             return;
         }
-        if recovered.topic_id.is_some_and(|id| id != expected.topic_id) {
-            self.stray(cx, recovered.dir, &recovered.path.clone());
-            self.replace_partition(cx, &name, &expected, None);
-            return;
-        }
-        recovered.name_topic(expected.topic_id);
         if let Some(why) = &recovered.cut_why {
             self.out.say(
                 Level::Warn,
                 format!("{name}: {} bytes cut off the end: {why}", recovered.cut_bytes),
             );
         }
-        self.replace_partition(cx, &name, &expected, Some(recovered));
-    }
-
-    fn replace_partition(
-        &mut self,
-        cx: &mut Cx,
-        name: &TopicPartition,
-        expected: &Expected,
-        recovered: Option<Recovered>,
-    ) {
-        let Some(topic) = self.topics.by_name(&name.topic) else {
-            return;
-        };
-        let config = topic.log_config.clone();
-        let (id, topic_id) = (topic.partitions.get(name.partition as usize).copied(), topic.id);
-        let Some(id) = id else {
-            return;
-        };
-        let begun_anew = recovered.is_none();
-        let dir = recovered.as_ref().map(|found| found.dir);
-        let dir = dir.or_else(|| self.topics.partition(id).map(Partition::dir));
-        let log = match (recovered, dir) {
-            (Some(recovered), _) => Log::open(cx, recovered, config),
-            (None, Some(dir)) => Log::create(cx, name.clone(), dir, topic_id, config),
-            (None, None) => return,
-        };
-        if let Some(partition) = self.topics.partition_mut(id) {
-            let last = expected.epoch.max(log.latest_epoch().unwrap_or(0));
-            let epoch = last + LeaderEpoch::from(!expected.clean || begun_anew);
-            *partition = Partition::alone(cx, &self.replication, log, epoch);
-            if epoch != expected.epoch {
-                self.raise(&name.topic, name.partition, epoch);
-            }
+        if let Some(dir) = self.directories.get_mut(recovered.dir) {
+            dir.partitions += 1;
         }
-        self.reschedule(id);
+        let high_watermark = self.cluster.checkpointed.remove(&name).unwrap_or(0);
+        let held = HeldLog {
+            recovered,
+            high_watermark,
+        };
+        self.cluster.held.insert(name, held);
     }
 
-    /// Nothing is left to read. Ready when what was queued is on disk.
+    /// Nothing is left to read. On to the registration when what was queued is on disk.
     fn all_recovered(&mut self, cx: &mut Cx) {
-        self.raise_leader_epochs(cx);
         let dirs: Vec<DirId> = self.directories.online().collect();
         if let Phase::Booting(booting) = &mut self.phase {
             booting.unsettled = dirs.len();
@@ -311,36 +259,20 @@ impl State {
         }
     }
 
-    /// Notes that the partition enters a new leader epoch.
-    fn raise(&mut self, topic: &Arc<str>, index: PartitionIndex, epoch: LeaderEpoch) {
-        if let Phase::Booting(booting) = &mut self.phase {
-            let topic = booting.raised.entry(topic.clone()).or_default();
-            topic.push((index, epoch));
-        }
-    }
-
-    fn raise_leader_epochs(&mut self, cx: &mut Cx) {
-        let (Phase::Booting(booting), Some(metadata)) = (&mut self.phase, &mut self.metadata) else {
-            return;
-        };
-        for (topic, epochs) in std::mem::take(&mut booting.raised) {
-            let Some(topic) = metadata.image().topic(&topic).cloned() else {
-                continue;
-            };
-            if let Err(error) = metadata.submit(cx, &raise_leader_epochs(&topic, &epochs)) {
-                self.out
-                    .say(Level::Error, format!("a leader epoch cannot be raised: {error}"));
-            }
-        }
-    }
-
     /// One directory has done all that boot asked of it.
     pub(super) fn directory_ready(&mut self, cx: &mut Cx) {
         let Phase::Booting(booting) = &mut self.phase else {
             return;
         };
         booting.unsettled = booting.unsettled.saturating_sub(1);
-        if booting.unsettled > 0 || booting.left > 0 {
+        if booting.unsettled == 0 && booting.left == 0 && self.cluster.stage() == Stage::Recovery {
+            self.enter_stage(cx, Stage::Registration);
+        }
+    }
+
+    /// The broker is registered, and knows its controller or has heard itself as one.
+    pub(super) fn ready(&mut self, cx: &mut Cx) {
+        if !matches!(self.phase, Phase::Booting(_)) {
             return;
         }
         self.phase = Phase::Running;
@@ -351,59 +283,11 @@ impl State {
             format!(
                 "broker {} of cluster {} serves {} topics",
                 self.config.node_id,
-                self.cluster_id(),
+                self.image.cluster_id(),
                 self.topics.len()
             ),
         );
         self.publish_admission();
         self.out.push(Output::Ready);
-    }
-
-    /// Takes a topic into the broker's own list, without partitions, or takes over its configuration.
-    pub(super) fn put_topic(&mut self, node: &TopicImage) -> Topic {
-        let config = TopicConfig::resolve(&self.config, &node.configs);
-        let partitions = self
-            .topics
-            .by_name(&node.name)
-            .map(|topic| topic.partitions.clone());
-        let topic = Topic {
-            name: node.name.clone(),
-            id: node.id,
-            partitions: partitions.unwrap_or_default(),
-            log_config: Arc::new(config.log_config()),
-            rules: Arc::new(TopicRules {
-                name: node.name.clone(),
-                id: node.id,
-                validation: config.validation_rules(),
-            }),
-        };
-        self.topics.put(topic.clone());
-        self.admission_changed = true;
-        topic
-    }
-
-    fn add_partition(&mut self, topic: &str, partition: Partition) {
-        if let Some(dir) = self.directories.get_mut(partition.dir()) {
-            dir.partitions += 1;
-        }
-        let id = self.topics.add_partition(partition);
-        self.topics.append_partition(topic, id);
-    }
-
-    /// Begins a new partition in the emptiest directory.
-    pub(super) fn create_partition(&mut self, cx: &mut Cx, topic: &str, index: i32, epoch: LeaderEpoch) {
-        let Some(found) = self.topics.by_name(topic) else {
-            return;
-        };
-        let name = TopicPartition::new(found.name.clone(), index);
-        let (id, config) = (found.id, found.log_config.clone());
-        let partition = match self.directories.emptiest() {
-            Some(dir) => {
-                let log = Log::create(cx, name, dir, id, config);
-                Partition::alone(cx, &self.replication, log, epoch)
-            }
-            None => Partition::offline(name, id, COORDINATION_DIR),
-        };
-        self.add_partition(topic, partition);
     }
 }

@@ -9,7 +9,7 @@ use super::State;
 use super::caller::Caller;
 use super::changes::DurableWait;
 use super::directories::Then;
-use super::parked::Parked;
+use super::parked::{Growth, Parked};
 use super::produce::is_internal;
 use crate::cx::Cx;
 use crate::disk::{DirId, Lane};
@@ -19,7 +19,7 @@ use crate::protocol::messages::delete_records_response::{
     DeleteRecordsPartitionResult, DeleteRecordsTopicResult,
 };
 use crate::protocol::messages::{DeleteRecordsRequest, DeleteRecordsResponse, message};
-use crate::types::{Offset, Uuid};
+use crate::types::{NO_EPOCH, Offset, Uuid};
 
 /// Stands for the high watermark.
 const UP_TO_HIGH_WATERMARK: Offset = -1;
@@ -63,7 +63,7 @@ impl State {
         topic: &str,
         asked: &DeleteRecordsPartition,
     ) -> Result<(DirId, Offset), Refused> {
-        let id = self.topics.find(topic, Uuid::ZERO, asked.partition_index)?;
+        let id = self.find_replica(topic, Uuid::ZERO, asked.partition_index)?;
         if is_internal(topic) {
             return Err(ErrorCode::InvalidTopicException.into());
         }
@@ -74,6 +74,7 @@ impl State {
         }
         let partition = self.topics.partition_mut(id);
         let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition))?;
+        partition.check_leader(NO_EPOCH)?;
         let high_watermark = partition.high_watermark();
         let to = match asked.offset {
             UP_TO_HIGH_WATERMARK => high_watermark,
@@ -82,7 +83,7 @@ impl State {
         };
         let dir = partition.dir();
         let log_start = partition.log_mut()?.move_log_start(cx, to, high_watermark)?;
-        self.tell_watchers(cx, id, 0);
+        self.tell_watchers(cx, id, Growth::NONE);
         Ok((dir, log_start))
     }
 

@@ -11,6 +11,7 @@ use crate::error::DiskError;
 use crate::io::{JobId, Level, Output};
 use crate::log::{self, Reindexed};
 use crate::replica::ParkedId;
+use crate::replica::fetcher::CutId;
 use crate::replica::partition::PartitionId;
 use crate::types::Offset;
 
@@ -29,6 +30,11 @@ pub(super) enum JobFor {
     Offset {
         request: ParkedId,
         part: usize,
+    },
+    /// A follower's log is to be cut.
+    Cut {
+        partition: PartitionId,
+        cut: CutId,
     },
     /// A segment's indexes are built again.
     Index {
@@ -71,6 +77,9 @@ impl State {
             }
             (JobFor::Offset { request, part }, JobResult::Log(log::JobResult::LocatedTime(found))) => {
                 self.time_located(cx, request, part, found);
+            }
+            (JobFor::Cut { partition, cut }, JobResult::Log(log::JobResult::Rebuilt(found))) => {
+                self.cut_prepared(cx, partition, cut, found);
             }
             (JobFor::Index { partition }, JobResult::Log(log::JobResult::Reindexed(found))) => {
                 self.index_built(cx, partition, found);

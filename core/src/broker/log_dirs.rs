@@ -93,7 +93,7 @@ impl State {
             let partitions = topic
                 .partitions
                 .iter()
-                .filter_map(|&id| self.topics.partition(id));
+                .filter_map(|(_, &id)| self.topics.partition(id));
             for partition in partitions {
                 let name = partition.name();
                 let Some(log) = partition.log().ok().filter(|_| asked.wants(name)) else {

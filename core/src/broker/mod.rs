@@ -20,9 +20,9 @@
 //! - `Input::Shutdown` is answered by `Output::Stopped`, after which nothing more comes. Requests that
 //!   arrive in between close their connection.
 //!
-//! Reading order: `boot`, `storage` and `shutdown` are its life; [`admit`](mod@admit), `produce` and
+//! Reading order: `boot`, `storage` and `shutdown` are its life, `cluster` its place among others; [`admit`](mod@admit), `produce` and
 //! [`fetch`](mod@fetch) the way of a record; `parked` and `work` how requests wait and take turns;
-//! `topics` and [`metadata`](crate::metadata) what there is; `changes` how that changes; the rest is a file per request.
+//! `topics` the replicas that it holds; `leadership` what clients of others' are told; the rest is a file per request.
 //!
 //! Invariants
 //! - every request gets one answer, or its connection is closed
@@ -37,6 +37,7 @@ mod api_versions;
 mod boot;
 mod caller;
 mod changes;
+mod cluster;
 mod delete_records;
 mod directories;
 mod fetch;
@@ -44,6 +45,7 @@ mod figures;
 mod inspect;
 mod job;
 mod jobs;
+mod leadership;
 mod log_dirs;
 
 mod offsets;
@@ -67,11 +69,13 @@ pub use job::{Job, JobResult, Survey, run_job};
 
 use boot::Booting;
 use caller::Outbox;
+use cluster::Cluster;
 use directories::Directories;
 use fetch::session::FetchSessions;
 use jobs::Jobs;
 
 use parked::Parked;
+use producer_ids::ProducerIds;
 use shutdown::Stopping;
 use timers::Timers;
 use topics::Topics;
@@ -81,7 +85,7 @@ use crate::cx::Cx;
 use crate::disk::DiskQueue;
 use crate::error::DiskError;
 use crate::io::{Input, Output};
-use crate::metadata::Metadata;
+use crate::metadata::MetadataImage;
 use crate::record::Workspace;
 use crate::replica::{Purgatory, Replication};
 use crate::trace::Trace;
@@ -192,10 +196,11 @@ struct State {
     phase: Phase,
     out: Outbox,
     directories: Directories,
-    /// `None` until the coordination files are read.
-    metadata: Option<Metadata>,
+    /// What this broker was told of the cluster; reading requests are answered from it.
+    image: Arc<MetadataImage>,
+    cluster: Cluster,
+    producer_ids: ProducerIds,
     topics: Topics,
-    /// What this broker knows of the others, for its partitions.
     replication: Replication,
     admission_changed: bool,
     purgatory: Purgatory<Parked>,
@@ -218,7 +223,9 @@ impl State {
             phase: Phase::Booting(Booting::default()),
             out: Outbox::default(),
             directories: Directories::new(dirs),
-            metadata: None,
+            image: Arc::default(),
+            cluster: Cluster::default(),
+            producer_ids: ProducerIds::default(),
             topics: Topics::default(),
             replication,
             admission_changed: false,
@@ -247,14 +254,20 @@ impl State {
             Input::AsideDone { dir, upto } => self.aside_done(cx, dir, upto),
             Input::DiskFailed { dir, error, .. } => self.directory_failed(cx, dir, error),
             Input::JobDone { job, result } => self.job_done(cx, job, result),
-            Input::Coordination { .. } | Input::Response { .. } | Input::SendFailed { .. } => {}
-            Input::Shutdown => self.shutdown(),
+            Input::Coordination { session, event } => self.coordination(cx, session, event),
+            Input::Response { id, answer } => self.response(cx, id, *answer),
+            Input::SendFailed { id, why } => self.send_failed(cx, id, why),
+            Input::Shutdown => self.shutdown(cx),
             Input::Tick => self.tick(cx),
         }
     }
 
     fn poll_timeout(&self) -> Option<Millis> {
-        let waiting = [self.purgatory.next_deadline(), self.timers.next()];
+        let waiting = [
+            self.purgatory.next_deadline(),
+            self.timers.next(),
+            self.cluster_timeout(),
+        ];
         waiting.into_iter().flatten().min()
     }
 

@@ -136,7 +136,7 @@ impl State {
         if needs_version(asked.timestamp) > version {
             return Err(ErrorCode::UnsupportedVersion.into());
         }
-        let id = self.topics.find(topic, Uuid::ZERO, asked.partition_index)?;
+        let id = self.find_replica(topic, Uuid::ZERO, asked.partition_index)?;
         let partition = self.topics.partition(id);
         let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition))?;
         check_known_epoch(partition, asked.current_leader_epoch)?;
@@ -216,7 +216,7 @@ impl State {
 
     fn end_of_epoch(&self, topic: &str, asked: &OffsetForLeaderPartition) -> EpochEndOffset {
         let found = || {
-            let id = self.topics.find(topic, Uuid::ZERO, asked.partition)?;
+            let id = self.find_replica(topic, Uuid::ZERO, asked.partition)?;
             let partition = self.topics.partition(id);
             let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition))?;
             check_known_epoch(partition, asked.current_leader_epoch)?;

@@ -6,9 +6,11 @@ use super::fetch::FetchWait;
 use super::offsets::OffsetsWait;
 use super::produce::ProduceWait;
 use crate::cx::Cx;
+use crate::error::Refused;
 use crate::io::ConnId;
+use crate::replica::ParkedId;
 use crate::replica::partition::PartitionId;
-use crate::replica::{Moved, ParkedId, Waiting, Watcher};
+use crate::replica::{Moved, Waiting, Watcher};
 
 /// A request whose answer is not ready.
 #[derive(Clone, Debug)]
@@ -19,6 +21,28 @@ pub(super) enum Parked {
     Durable(Box<DurableWait>),
 }
 
+/// By how much a partition has grown, for its two kinds of readers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Growth {
+    /// Records that consumers can see now.
+    pub visible_bytes: u64,
+    /// Records that followers can fetch now.
+    pub written_bytes: u64,
+}
+
+impl Growth {
+    /// None, but something else is new.
+    pub const NONE: Growth = Growth {
+        visible_bytes: 0,
+        written_bytes: 0,
+    };
+    /// Whoever waits shall look again, whatever they wait for.
+    pub const ANY: Growth = Growth {
+        visible_bytes: i64::MAX as u64,
+        written_bytes: i64::MAX as u64,
+    };
+}
+
 impl State {
     /// A partition has moved: acknowledgements that are due are given, and watchers told.
     pub(super) fn partition_moved(&mut self, cx: &mut Cx, id: PartitionId, moved: Moved) {
@@ -26,10 +50,20 @@ impl State {
             self.acknowledge(waiting);
         }
         for (waiting, code) in moved.refused {
-            self.produce_part_done(waiting, Some(&code.into()));
+            self.produce_part_done(waiting, Some(&Refused::from(code)));
         }
-        if moved.news {
-            self.tell_watchers(cx, id, moved.visible_bytes);
+        if moved.wake {
+            self.tell_watchers(cx, id, Growth::ANY);
+        } else if moved.news || moved.written_bytes > 0 {
+            let growth = Growth {
+                visible_bytes: moved.visible_bytes,
+                written_bytes: moved.written_bytes,
+            };
+            self.tell_watchers(cx, id, growth);
+        }
+        self.watch_lag(id);
+        if let Some(proposal) = moved.proposal {
+            self.propose(cx, id, proposal);
         }
     }
 
@@ -40,8 +74,8 @@ impl State {
         }
     }
 
-    /// Those who watch a partition learn that so many bytes more can be read.
-    pub(super) fn tell_watchers(&mut self, cx: &mut Cx, id: PartitionId, bytes: u64) {
+    /// Those who watch a partition learn of its growth.
+    pub(super) fn tell_watchers(&mut self, cx: &mut Cx, id: PartitionId, growth: Growth) {
         let Some(partition) = self.topics.partition(id) else {
             return;
         };
@@ -49,14 +83,14 @@ impl State {
         let watchers: smallvec::SmallVec<[Watcher; 4]> = partition.watchers().iter().copied().collect();
         for watcher in watchers {
             match watcher {
-                Watcher::Fetch(parked) => self.fetch_has_news(cx, parked, bytes),
+                Watcher::Fetch(parked) => self.fetch_has_news(cx, parked, growth),
                 Watcher::Session { session, slot } => {
                     let Some(found) = self.sessions.get_mut(session) else {
                         continue;
                     };
                     found.mark(slot);
                     if let Some(parked) = found.parked {
-                        self.fetch_has_news(cx, parked, bytes);
+                        self.fetch_has_news(cx, parked, growth);
                     }
                 }
             }
@@ -65,7 +99,7 @@ impl State {
 
     /// Those who watch a partition come again, whatever they wait for: it goes away.
     pub(super) fn wake_watchers(&mut self, cx: &mut Cx, id: PartitionId) {
-        self.tell_watchers(cx, id, i64::MAX as u64);
+        self.tell_watchers(cx, id, Growth::ANY);
     }
 
     /// Operations whose time has come.

@@ -13,10 +13,13 @@
 //!   if `flush.messages` asked for it
 //! - a duplicate is answered with its first offset, once that is written too
 
+use std::collections::BTreeSet;
+
 use super::State;
 use super::admit::{AdmittedPartition, AdmittedProduce, AdmittedTopic};
 use super::caller::Caller;
 use super::directories::Then;
+use super::leadership::{is_of_leadership, leader_of};
 use super::parked::Parked;
 use super::work::Step;
 use crate::cx::Cx;
@@ -27,11 +30,13 @@ use crate::protocol::produce::{
     ProducePartitionResponse, ProduceResponse, ProduceTopicResponse, RecordError,
 };
 use crate::record::BatchRefused;
-use crate::replica::ParkedId;
-use crate::replica::Waiting;
 use crate::replica::partition::PartitionId;
+use crate::replica::{ParkedId, Waiting};
 use crate::trace::Fact;
 use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition};
+
+/// First version whose answer can name the leader.
+const FIRST_WITH_LEADER: i16 = 10;
 
 /// The admin client may write into internal topics (`AdminUtils.ADMIN_CLIENT_ID`).
 const ADMIN_CLIENT_ID: &str = "__admin_client";
@@ -70,7 +75,7 @@ struct Part {
     id: PartitionId,
     /// The part is done when everything below is acknowledged.
     until: Offset,
-    /// The leader epoch in which it was appended.
+    /// In which it was appended.
     epoch: LeaderEpoch,
     done: bool,
 }
@@ -173,8 +178,8 @@ impl State {
         topic.partitions.push(answer);
     }
 
-    /// Appends one batch; gives the offset to wait for, the epoch, and the answer for the case that all goes
-    /// well.
+    /// Appends one batch; gives the offset to wait for, the epoch that it was appended in, and the answer for
+    /// the case that all goes well.
     fn append_produced(
         &mut self,
         cx: &mut Cx,
@@ -187,7 +192,7 @@ impl State {
         let index = partition.index;
         let named = under_way.wait.answer.topics.last();
         let (name, topic_id) = named.map_or(("", Default::default()), |topic| (&*topic.name, topic.topic_id));
-        let id = self.topics.find(name, topic_id, index).map_err(plain)?;
+        let id = self.find_replica(name, topic_id, index).map_err(plain)?;
         let topic = self
             .topics
             .resolve(name, topic_id)
@@ -200,9 +205,9 @@ impl State {
             return Err(plain(ErrorCode::InvalidRequiredAcks.into()));
         }
         let rules = topic.rules.clone();
-        if let Some(found) = self.topics.partition(id) {
-            found.check_append(under_way.wait.all_replicas).map_err(plain)?;
-        }
+        let found = self.topics.partition(id);
+        let found = found.ok_or_else(|| plain(ErrorCode::UnknownTopicOrPartition.into()))?;
+        found.check_append(under_way.acks == -1).map_err(plain)?;
         let validated = partition
             .settle(&rules, under_way.caller.version, cx.now, &mut self.workspace)
             .inspect_err(|refused| {
@@ -242,7 +247,7 @@ impl State {
     }
 
     fn log_start_of(&self, topic: &ProduceTopicResponse, index: i32) -> Offset {
-        let id = self.topics.find(&topic.name, topic.topic_id, index).ok();
+        let id = self.find_replica(&topic.name, topic.topic_id, index).ok();
         let partition = id.and_then(|id| self.topics.partition(id));
         let log = partition.and_then(|partition| partition.log().ok());
         log.map_or(-1, |log| log.log_start())
@@ -269,14 +274,13 @@ impl State {
                 None => Some(deleted()),
                 Some(partition) => match partition.wait(part.until, part.epoch, wait.all_replicas, waiting) {
                     Ok(true) => continue,
-                    Ok(false) => None,
-                    Err(lost) => Some(lost),
+                    settled => settled.err(),
                 },
             };
             wait.settle(at, lost.as_ref());
         }
         if wait.pending == 0 {
-            return self.out.answer(&wait.caller, wait.answer);
+            return self.answer_produce(wait);
         }
         let deadline = wait.all_replicas.then_some(deadline);
         self.purgatory
@@ -307,8 +311,31 @@ impl State {
         if wait.pending == 0
             && let Some(Parked::Produce(wait)) = self.purgatory.take(waiting.parked)
         {
-            self.out.answer(&wait.caller, wait.answer);
+            self.answer_produce(wait);
         }
+    }
+
+    /// Answers; where another broker leads, and the version can say so, who and where (KIP-951).
+    fn answer_produce(&mut self, mut wait: ProduceWait) {
+        if wait.caller.version >= FIRST_WITH_LEADER {
+            let mut leaders = BTreeSet::new();
+            for topic in &mut wait.answer.topics {
+                let known = match topic.topic_id.is_zero() {
+                    true => self.image.topic(&topic.name),
+                    false => self.image.topic_by_id(topic.topic_id),
+                };
+                for answer in topic
+                    .partitions
+                    .iter_mut()
+                    .filter(|row| is_of_leadership(row.error_code))
+                {
+                    answer.current_leader = leader_of(known, answer.index);
+                    leaders.insert(answer.current_leader.leader_id);
+                }
+            }
+            wait.answer.node_endpoints = self.endpoints(&leaders, wait.caller.listener);
+        }
+        self.out.answer(&wait.caller, wait.answer);
     }
 
     /// acks=all did not come in time: the records are in the log, but nobody may promise them.
@@ -324,7 +351,7 @@ impl State {
         for part in 0..wait.parts.len() as u32 {
             wait.settle(part, Some(&late));
         }
-        self.out.answer(&wait.caller, wait.answer);
+        self.answer_produce(wait);
     }
 
     /// The operation is over before its parts are: no partition keeps it.

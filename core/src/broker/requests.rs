@@ -3,6 +3,7 @@
 use super::State;
 use super::admit::{Admitted, Body};
 use super::caller::Caller;
+use super::cluster::{Speaker, Word};
 use crate::cx::Cx;
 use crate::io::{ConnId, ListenerId, RequestId};
 use crate::protocol::RequestBody;
@@ -32,7 +33,10 @@ impl State {
             RequestBody::DeleteRecords(body) => self.delete_records(cx, &caller, &body),
             RequestBody::DescribeLogDirs(body) => self.describe_log_dirs(&caller, &body),
             RequestBody::OffsetForLeaderEpoch(body) => self.offset_for_leader_epoch(&caller, &body),
-            RequestBody::InitProducerId(body) => self.init_producer_id(cx, caller, &body),
+            RequestBody::InitProducerId(body) => self.init_producer_id(caller, &body),
+            RequestBody::LeaderAndIsr(word) => self.hear(cx, caller, Word::LeaderAndIsr(word)),
+            RequestBody::StopReplica(word) => self.hear(cx, caller, Word::StopReplica(word)),
+            RequestBody::UpdateMetadata(word) => self.hear(cx, caller, Word::UpdateMetadata(word)),
             RequestBody::ApiVersions(body) => self.api_versions(&caller, &body),
             RequestBody::UnsupportedApiVersions => self.unsupported_api_versions(&caller),
             other => {
@@ -41,5 +45,10 @@ impl State {
                 }
             }
         }
+    }
+
+    /// Another broker's controller speaks.
+    fn hear(&mut self, cx: &mut Cx, caller: Caller, word: Word) {
+        self.controller_says(cx, Speaker::Caller(caller), word);
     }
 }

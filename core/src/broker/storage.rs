@@ -3,6 +3,7 @@
 //! Invariant: a directory that failed answers KAFKA_STORAGE_ERROR for all its partitions from then
 //! on, and no one who waited for it is told of success (KIP-112).
 
+use super::cluster::HeldLog;
 use super::directories::Then;
 use super::{Phase, State};
 use crate::cx::Cx;
@@ -20,11 +21,6 @@ use crate::types::{Offset, TopicPartition};
 
 impl State {
     pub(super) fn disk_done(&mut self, cx: &mut Cx, dir: DirId, upto: Ticket) {
-        if dir == COORDINATION_DIR
-            && let Some(metadata) = &mut self.metadata
-        {
-            metadata.disk_done(upto);
-        }
         while let Some(then) = self.directories.next_due(dir, Lane::Strict, upto) {
             match then {
                 Then::Partition(id) => self.partition_written(cx, id, upto),
@@ -58,11 +54,15 @@ impl State {
         let before = recovery_point(partition);
         let moved = partition.disk_done(cx, &self.replication, upto);
         let dir = partition.dir();
-        // The high watermark alone makes no checkpoint stale: with one replica the log end says it.
-        let stale = recovery_point(partition) != before;
+        let follows = !partition.is_leader();
+        // The high watermark of an only replica makes no checkpoint stale: the log end says it.
+        let stale = recovery_point(partition) != before || (moved.news && partition.replicas().len() != 1);
         self.partition_moved(cx, id, moved);
         if stale {
             self.checkpoints_stale(dir);
+        }
+        if follows {
+            self.follower_written(cx, id, upto);
         }
         self.reschedule(id);
     }
@@ -114,32 +114,43 @@ impl State {
             return;
         };
         found.checkpoints_stale = false;
-        self.write_checkpoint(cx, dir, lane, RECOVERY_POINT_FILE, |_, log| {
-            Some(log.recovery_point())
-        });
-        self.write_checkpoint(cx, dir, lane, REPLICATION_OFFSET_FILE, |partition, _| {
-            Some(partition.high_watermark())
-        });
-        self.write_checkpoint(cx, dir, lane, LOG_START_OFFSET_FILE, |_, log| {
-            log.log_start_to_checkpoint()
-        });
+        let recovery_point = |_: &Partition, log: &Log| Some(log.recovery_point());
+        let held_point = |held: &HeldLog| Some(held.recovered.recovery_point);
+        self.write_checkpoint(cx, (dir, lane), RECOVERY_POINT_FILE, recovery_point, held_point);
+        let high_watermark = |partition: &Partition, _: &Log| Some(partition.high_watermark());
+        let held_watermark = |held: &HeldLog| Some(held.high_watermark);
+        self.write_checkpoint(
+            cx,
+            (dir, lane),
+            REPLICATION_OFFSET_FILE,
+            high_watermark,
+            held_watermark,
+        );
+        let log_start = |_: &Partition, log: &Log| log.log_start_to_checkpoint();
+        let held_start = |held: &HeldLog| Some(held.recovered.log_start).filter(|&start| start > 0);
+        self.write_checkpoint(cx, (dir, lane), LOG_START_OFFSET_FILE, log_start, held_start);
     }
 
     fn write_checkpoint(
         &self,
         cx: &mut Cx,
-        dir: DirId,
-        lane: Lane,
+        (dir, lane): (DirId, Lane),
         file: &str,
         offset: impl Fn(&Partition, &Log) -> Option<Offset>,
+        offset_of_held: impl Fn(&HeldLog) -> Option<Offset>,
     ) {
+        let held = self.cluster.held.iter();
+        let held = held
+            .filter(|(_, held)| held.recovered.dir == dir)
+            .filter_map(|(name, held)| Some((name, offset_of_held(held)?)));
         let entries: Vec<(&TopicPartition, Offset)> = self
             .topics
             .iter()
-            .flat_map(|topic| &topic.partitions)
+            .flat_map(|topic| topic.partitions.values())
             .filter_map(|&id| self.topics.partition(id))
             .filter(|partition| partition.dir() == dir)
             .filter_map(|partition| Some((partition.name(), offset(partition, partition.log().ok()?)?)))
+            .chain(held)
             .collect();
         let op = DiskOp::Replace {
             path: file.into(),
@@ -179,6 +190,8 @@ impl State {
         for id in lost {
             self.partition_lost(cx, id, &refused);
         }
+        self.cluster.held.retain(|_, held| held.recovered.dir != dir);
+        self.tell_of_lost_directory();
         let mut settles = false;
         for then in waited {
             match then {
@@ -216,6 +229,3 @@ impl State {
         self.wake_watchers(cx, id);
     }
 }
-
-/// The coordination files lie in the first log directory.
-pub(super) const COORDINATION_DIR: DirId = 0;

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::State;
+use super::parked::Growth;
 use super::work::Step;
 use crate::cx::Cx;
 use crate::log::DeletedLog;
@@ -100,6 +101,7 @@ impl State {
 
     pub(super) fn tick(&mut self, cx: &mut Cx) {
         self.expire(cx);
+        self.cluster_tick(cx);
         while let Some(due) = self.timers.take(cx.now) {
             match due {
                 Due::Retention => {
@@ -169,7 +171,7 @@ impl State {
         self.after_aside(dir, id);
         if moved {
             self.checkpoints_stale(dir);
-            self.tell_watchers(cx, id, 0);
+            self.tell_watchers(cx, id, Growth::NONE);
         }
         self.reschedule(id);
         more

@@ -1,6 +1,6 @@
-//! The topics that this broker serves, by name and by id, and their partitions.
+//! The topics of which this broker holds replicas, by name and by id, and those partitions.
 //!
-//! The coordination tree says which topics there are; this is the same knowledge in the form that a
+//! The controller says which; this is the same knowledge in the form that a
 //! request needs: one look-up by name or id, one by number. A partition is found by its
 //! [`PartitionId`], which is never given twice, so that whoever kept one of a deleted partition finds
 //! nothing.
@@ -20,8 +20,8 @@ use crate::types::{PartitionIndex, Uuid};
 pub struct Topic {
     pub name: Arc<str>,
     pub id: Uuid,
-    /// By partition number.
-    pub partitions: Vec<PartitionId>,
+    /// Those that this broker holds.
+    pub partitions: BTreeMap<PartitionIndex, PartitionId>,
     pub log_config: Arc<LogConfig>,
     /// What its batches are checked against; replaced when the configuration changes.
     pub rules: Arc<TopicRules>,
@@ -64,15 +64,12 @@ impl Topics {
     /// The partition that a request means.
     pub fn find(&self, name: &str, id: Uuid, index: PartitionIndex) -> Result<PartitionId, Refused> {
         let topic = self.resolve(name, id)?;
-        usize::try_from(index)
-            .ok()
-            .and_then(|index| topic.partitions.get(index).copied())
-            .ok_or_else(|| {
-                Refused::new(
-                    ErrorCode::UnknownTopicOrPartition,
-                    format!("topic {} has no partition {index}", topic.name),
-                )
-            })
+        topic.partitions.get(&index).copied().ok_or_else(|| {
+            Refused::new(
+                ErrorCode::UnknownTopicOrPartition,
+                format!("topic {} has no partition {index}", topic.name),
+            )
+        })
     }
 
     pub fn partition(&self, id: PartitionId) -> Option<&Partition> {
@@ -110,11 +107,19 @@ impl Topics {
         self.by_name.insert(topic.name.clone(), topic);
     }
 
-    /// The partition is the topic's next.
-    pub fn append_partition(&mut self, topic: &str, id: PartitionId) {
+    /// The topic's partition of this number is that one.
+    pub fn place_partition(&mut self, topic: &str, index: PartitionIndex, id: PartitionId) {
         if let Some(topic) = self.by_name.get_mut(topic) {
-            topic.partitions.push(id);
+            topic.partitions.insert(index, id);
         }
+    }
+
+    /// The broker holds it no more. True when it held no other of the topic.
+    pub fn displace_partition(&mut self, topic: &str, index: PartitionIndex) -> bool {
+        self.by_name.get_mut(topic).is_none_or(|topic| {
+            topic.partitions.remove(&index);
+            topic.partitions.is_empty()
+        })
     }
 
     /// Takes a topic out; its partitions stay until they are removed one by one.

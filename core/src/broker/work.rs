@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use super::State;
+use super::cluster::WordUnderWay;
 use super::produce::ProduceUnderWay;
 use super::timers::Sweep;
 use crate::cx::Cx;
@@ -27,6 +28,8 @@ pub(super) enum Step {
     Fetch(ParkedId),
     /// A look at every partition, such as retention.
     Sweep(Sweep),
+    /// A controller's word that has partitions left.
+    Word(Box<WordUnderWay>),
 }
 
 impl State {
@@ -52,6 +55,7 @@ impl State {
                 self.steps.push_front(rest);
             }
         }
+        self.words_go_on(cx);
         !self.steps.is_empty()
     }
 
@@ -66,6 +70,13 @@ impl State {
                 None
             }
             Step::Fetch(id) => (!self.fetch_step(cx, id, budget)).then_some(Step::Fetch(id)),
+            Step::Word(mut under_way) => {
+                if !self.word_step(cx, &mut under_way, budget) {
+                    return Some(Step::Word(under_way));
+                }
+                self.word_done(cx, *under_way);
+                None
+            }
             Step::Sweep(sweep) => self.sweep_step(cx, sweep, budget).map(Step::Sweep),
         }
     }

@@ -92,9 +92,15 @@ pub struct BrokerConfig {
     pub transaction_max_timeout_ms: Millis,
     pub request_timeout_ms: Millis,
     pub controlled_shutdown_enable: bool,
-    /// `None`: the state is kept in this broker.
+    pub controlled_shutdown_max_retries: i32,
+    pub controlled_shutdown_retry_backoff_ms: Millis,
+    /// The listener by which brokers reach each other.
+    pub inter_broker_listener: String,
+    /// `None`: the state is kept in this process.
     pub zookeeper_connect: Option<String>,
     pub zookeeper_session_timeout_ms: Millis,
+    /// How long a start waits for its first session.
+    pub zookeeper_connection_timeout_ms: Millis,
 }
 
 impl BrokerConfig {
@@ -284,7 +290,18 @@ impl BrokerConfig {
             request_timeout_ms: typed.number("request.timeout.ms"),
             controlled_shutdown_enable: typed.boolean("controlled.shutdown.enable"),
             zookeeper_connect: typed.text("zookeeper.connect").filter(|text| !text.is_empty()),
+            controlled_shutdown_max_retries: typed.number("controlled.shutdown.max.retries"),
+            controlled_shutdown_retry_backoff_ms: typed.number("controlled.shutdown.retry.backoff.ms"),
+            inter_broker_listener: typed
+                .text("inter.broker.listener.name")
+                .or_else(|| typed.text("security.inter.broker.protocol"))
+                .unwrap_or_default()
+                .to_ascii_uppercase(),
             zookeeper_session_timeout_ms: typed.number("zookeeper.session.timeout.ms"),
+            zookeeper_connection_timeout_ms: typed
+                .text("zookeeper.connection.timeout.ms")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or_else(|| typed.number("zookeeper.session.timeout.ms")),
             fixed,
             cluster,
             own,

@@ -102,6 +102,11 @@ impl Channels {
         }
     }
 
+    /// Whether the broker has words to hear, or to answer.
+    pub fn is_busy(&self, broker: BrokerId) -> bool {
+        self.lines.get(&broker).is_some_and(|line| !line.queue.is_empty())
+    }
+
     /// When the next word may be said again.
     pub fn next_at(&self) -> Option<Millis> {
         let waiting = self

@@ -224,6 +224,11 @@ impl Controller {
         matches!(self.stage, Stage::Serving)
     }
 
+    /// Whether the broker has not carried out yet what was released for it.
+    pub fn is_telling(&self, broker: BrokerId) -> bool {
+        self.channels.is_busy(broker)
+    }
+
     /// Turns KIP-903's check on or off.
     pub fn check_broker_epochs(&mut self, check: bool) {
         self.check_broker_epochs = check;

@@ -354,11 +354,6 @@ impl MetadataImage {
         )
     }
 
-    /// First producer id of the next block, and the version of the block's node.
-    pub(super) fn producer_ids(&self) -> (ProducerId, Option<i32>) {
-        (self.next_producer_id, self.producer_id_version)
-    }
-
     fn broker_entry(&self, broker: Option<BrokerId>) -> Option<&Versioned> {
         match broker {
             Some(id) => self.broker_configs.get(&id),

@@ -142,6 +142,11 @@ pub fn broker_config(broker: Option<BrokerId>) -> String {
     }
 }
 
+/// A new one gets its number behind it.
+pub fn log_dir_event_prefix() -> String {
+    format!("{LOG_DIR_EVENTS}/log_dir_event_")
+}
+
 /// A living broker.
 pub fn broker(id: BrokerId) -> String {
     format!("{BROKER_IDS}/{id}")

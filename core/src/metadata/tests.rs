@@ -2,52 +2,73 @@
 
 use super::*;
 use crate::config::BrokerConfig;
-use crate::coordination::recover;
-use crate::disk::{DiskOp, DiskQueue};
+use crate::coordination::{MultiError, Tree};
+use crate::disk::DiskQueue;
+use crate::error::ErrorCode;
 use crate::trace::{EventId, Trace};
 use crate::types::Rng;
 use placement::UsableBroker;
 use topics::NewTopic;
 
-/// Metadata of broker 1 on files in memory.
+/// A tree of its own, changed at once.
+pub(crate) struct Decided {
+    pub tree: Tree,
+    image: Arc<MetadataImage>,
+    tickets: Ticket,
+}
+
+impl Decided {
+    pub fn submit(&mut self, _: &mut Cx, multi: &Multi) -> Result<(), MultiError> {
+        self.tree.apply(multi, 0)?;
+        let bad = Arc::make_mut(&mut self.image).apply(&self.tree, multi);
+        assert_eq!(bad, [], "a node of our own making");
+        Ok(())
+    }
+}
+
+impl Decide for Decided {
+    fn image(&self) -> &Arc<MetadataImage> {
+        &self.image
+    }
+
+    fn decide(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(), Refused> {
+        self.submit(cx, multi)
+            .map_err(|error| Refused::new(ErrorCode::UnknownServerError, error.to_string()))
+    }
+
+    fn seal(&mut self, _: &mut Cx) -> Ticket {
+        self.tickets += 1;
+        self.tickets
+    }
+}
+
+/// A cluster of broker 1.
 pub(crate) struct World {
-    pub metadata: Metadata,
+    pub metadata: Decided,
     pub rng: Rng,
     disk: DiskQueue,
     trace: Trace,
-    snapshot: Vec<u8>,
-    log: Vec<u8>,
 }
 
 impl World {
     pub fn new() -> Self {
-        Self::on(Vec::new(), Vec::new(), 1)
+        let mut tree = Tree::default();
+        let first = nodes::missing_nodes(&tree, "Y2x1c3Rlci1pZC1vZi1pdA");
+        tree.apply(&first, 0).unwrap();
+        let (image, _) = MetadataImage::read(&tree);
+        Self {
+            metadata: Decided {
+                tree,
+                image: Arc::new(image),
+                tickets: 0,
+            },
+            rng: Rng::new(1),
+            disk: DiskQueue::default(),
+            trace: Trace::off(),
+        }
     }
 
-    fn on(snapshot: Vec<u8>, log: Vec<u8>, seed: u64) -> Self {
-        let (mut rng, mut disk, mut trace) = (Rng::new(seed), DiskQueue::default(), Trace::off());
-        let mut cx = Cx {
-            now: 0,
-            rng: &mut rng,
-            disk: &mut disk,
-            trace: &mut trace,
-            cause: EventId::NONE,
-        };
-        let recovered = recover(&snapshot, &log).unwrap();
-        let (metadata, _) = Metadata::open(&mut cx, 0, recovered, None).unwrap();
-        let mut world = Self {
-            metadata,
-            rng,
-            disk,
-            trace,
-            snapshot,
-            log,
-        };
-        world.write();
-        world
-    }
-
-    pub fn with<R>(&mut self, work: impl FnOnce(&mut Metadata, &mut Cx) -> R) -> R {
+    pub fn with<R>(&mut self, work: impl FnOnce(&mut Decided, &mut Cx) -> R) -> R {
         let (rng, disk, trace) = (&mut self.rng, &mut self.disk, &mut self.trace);
         let mut cx = Cx {
             now: 0,
@@ -57,18 +78,17 @@ impl World {
             cause: EventId::NONE,
         };
         let result = work(&mut self.metadata, &mut cx);
-        self.write();
         self.check_image();
         result
     }
 
     pub fn image(&self) -> &MetadataImage {
-        self.metadata.image()
+        &self.metadata.image
     }
 
     pub fn create(&mut self, new: &NewTopic) -> Result<(), Refused> {
         let creation = topics::create(
-            self.metadata.image(),
+            &self.metadata.image,
             &BrokerConfig::default(),
             &[UsableBroker::new(1)],
             new,
@@ -79,27 +99,10 @@ impl World {
         Ok(())
     }
 
-    /// kill -9, and the next life.
-    pub fn restart(&mut self) {
-        *self = Self::on(self.snapshot.clone(), self.log.clone(), 2);
-    }
-
-    fn write(&mut self) {
-        for queued in self.disk.take() {
-            match queued.op {
-                DiskOp::Append { bufs, .. } => self.log.extend_from_slice(&bufs.concat()),
-                DiskOp::Truncate { len, .. } => self.log.truncate(len as usize),
-                DiskOp::Replace { bytes, .. } => self.snapshot = bytes.to_vec(),
-                _ => {}
-            }
-            self.metadata.disk_done(queued.ticket);
-        }
-    }
-
     fn check_image(&self) {
-        let (afresh, bad) = MetadataImage::read(self.metadata.coordination.tree());
+        let (afresh, bad) = MetadataImage::read(&self.metadata.tree);
         assert_eq!(bad, []);
-        assert_eq!(**self.metadata.image(), afresh, "the image follows the tree");
+        assert_eq!(*self.metadata.image, afresh, "the image follows the tree");
     }
 }
 
@@ -113,7 +116,7 @@ pub(crate) fn topic(name: &str, partitions: i32) -> NewTopic {
 }
 
 #[test]
-fn a_topic_lives_through_a_kill_with_its_id_and_settings() {
+fn a_topic_is_found_by_name_and_id_with_its_settings() {
     let mut world = World::new();
     let configs = vec![("retention.ms".to_owned(), Some("5".to_owned()))];
     world
@@ -122,9 +125,6 @@ fn a_topic_lives_through_a_kill_with_its_id_and_settings() {
             ..topic("a", 2)
         })
         .unwrap();
-    let before = world.image().clone();
-    world.restart();
-    assert_eq!(*world.image(), before, "nothing is lost and no id changes");
     let found = world.image().topic("a").unwrap().clone();
     assert_eq!(found.partitions.len(), 2);
     assert_eq!(found.configs.get("retention.ms").unwrap(), "5");
@@ -139,10 +139,9 @@ fn the_nodes_hold_kafkas_json() {
     let mut world = World::new();
     world.create(&topic("a", 1)).unwrap();
     let id = world.image().topic("a").unwrap().id;
-    world
-        .with(|metadata, cx| metadata.next_producer_id(cx, 1))
-        .unwrap();
-    let tree = world.metadata.coordination.tree();
+    let (_, multi) = producer_ids::next_block(Some((b"", 0)), 1).unwrap();
+    world.with(|metadata, cx| metadata.submit(cx, &multi)).unwrap();
+    let tree = &world.metadata.tree;
     let data = |path: &str| String::from_utf8(tree.get(path).unwrap().data.to_vec()).unwrap();
     assert_eq!(
         data("/brokers/topics/a"),
@@ -170,14 +169,19 @@ fn no_producer_id_is_given_twice() {
     let mut world = World::new();
     let mut given = std::collections::BTreeSet::new();
     for life in 0..4 {
+        let node = world.metadata.tree.get(nodes::PRODUCER_ID_BLOCK).unwrap().clone();
+        let seen = Some((&*node.data, node.stat.version));
+        let (mut block, multi) = producer_ids::next_block(seen, 1).unwrap();
+        let (_, late) = producer_ids::next_block(seen, 2).unwrap();
+        world.with(|metadata, cx| metadata.submit(cx, &multi)).unwrap();
+        assert!(
+            world.with(|metadata, cx| metadata.submit(cx, &late)).is_err(),
+            "who read the same is too late"
+        );
         for n in 0..700 {
-            let (id, ticket) = world
-                .with(|metadata, cx| metadata.next_producer_id(cx, 1))
-                .unwrap();
-            assert!(world.metadata.is_durable(ticket));
+            let id = block.take().unwrap();
             assert!(given.insert(id), "id {id} again: life {life}, draw {n}");
         }
-        world.restart();
     }
     assert_eq!(given.last(), Some(&(3000 + 699)));
 }
@@ -194,7 +198,6 @@ fn deletion_marks_then_removes() {
     let found = world.image().topic("a").unwrap().clone();
     let mark = topics::mark_deleted(&BrokerConfig::default(), &found).unwrap();
     world.with(|metadata, cx| metadata.submit(cx, &mark)).unwrap();
-    world.restart();
     assert!(world.image().topic("a").is_none() && world.image().topic_by_id(found.id).is_none());
     let message = world.create(&topic("a", 1)).unwrap_err().to_string();
     assert_eq!(
@@ -329,7 +332,6 @@ fn a_topic_grows_and_never_shrinks() {
     );
     assert_eq!(grow(&mut world, 4, Some(&[vec![1], vec![1]])), Ok(4));
     assert_eq!(grow(&mut world, 5, None), Ok(5));
-    world.restart();
     assert_eq!(world.image().topic("a").unwrap().partitions.len(), 5);
 }
 
@@ -347,7 +349,7 @@ fn a_decision_from_an_old_image_is_refused_by_the_tree() {
 }
 
 #[test]
-fn altered_settings_come_back_after_a_kill() {
+fn altered_settings_are_laid_over_those_of_the_file() {
     let mut world = World::new();
     world.create(&topic("a", 1)).unwrap();
     let settings =
@@ -362,7 +364,6 @@ fn altered_settings_come_back_after_a_kill() {
     world
         .with(|metadata, cx| metadata.submit(cx, &configs::set_topic(&found, own.clone())))
         .unwrap();
-    world.restart();
     assert_eq!(*world.image().broker_configs(None), settings("3"));
     assert_eq!(*world.image().broker_configs(Some(1)), settings("2"));
     assert_eq!(*world.image().topic("a").unwrap().configs, own);

@@ -26,8 +26,10 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
+use super::coordination::EmbeddedService;
 use crate::broker::{Admission, Boot, BootDir, Broker, Job, admit, run_job};
 use crate::config::{BrokerConfig, Endpoint, Setting};
+use crate::coordination::ServiceInput;
 use crate::disk::memory::MemoryDisk;
 use crate::disk::{DirId, DiskOp, Lane, Lanes, Ticket};
 use crate::error::DiskError;
@@ -62,6 +64,8 @@ struct Asked {
 pub struct Host {
     pub now: Millis,
     pub disk: MemoryDisk,
+    /// Remembers topics and settings; lives and dies with the broker.
+    pub coordination: EmbeddedService,
     pub trace: Trace,
     /// Lines for the operator.
     pub said: Vec<(Level, String)>,
@@ -130,6 +134,7 @@ impl Host {
         Self {
             now: EPOCH_MS,
             disk,
+            coordination: EmbeddedService::default(),
             trace: Trace::off(),
             said: Vec::new(),
             operations: None,
@@ -176,6 +181,7 @@ impl Host {
         self.boot.seed += 1;
         self.stopped = None;
         self.ready = false;
+        self.coordination.boot(self.now, &mut self.trace);
         let broker = Broker::boot(self.now, self.boot.clone(), &mut self.trace);
         self.broker = Some(broker);
         self.settle();
@@ -191,18 +197,21 @@ impl Host {
     /// kill -9: what was written stays, whoever waits gets nothing.
     pub fn crash(&mut self) {
         self.forget();
+        self.coordination.crash();
         self.disk.crash();
     }
 
     /// The power goes: what was not synced is gone.
     pub fn lose_power(&mut self) {
         self.forget();
+        self.coordination.lose_power();
         self.disk.power_loss();
     }
 
     /// The power goes: what was synced stays, and any of the rest that the medium may have taken.
     pub fn lose_power_keeping(&mut self, rng: &mut Rng) {
         self.forget();
+        self.coordination.lose_power();
         self.disk.power_loss_keeping(rng);
     }
 
@@ -222,6 +231,7 @@ impl Host {
     pub fn shut_down(&mut self) {
         self.handle(Input::Shutdown);
         self.forget();
+        self.coordination.crash();
         self.disk.crash();
     }
 
@@ -312,14 +322,17 @@ impl Host {
         let until = self.now + by_ms;
         while let Some(due) = self.poll_timeout().filter(|&due| due <= until) {
             self.now = self.now.max(due);
+            self.coordination
+                .handle(self.now, ServiceInput::Tick, &mut self.trace);
             self.handle(Input::Tick);
         }
         self.now = until;
     }
 
-    /// When the broker wants to be called.
+    /// When the broker, or the service beside it, wants to be called.
     pub fn poll_timeout(&self) -> Option<Millis> {
-        self.broker.as_ref()?.poll_timeout()
+        let broker = self.broker.as_ref()?.poll_timeout();
+        broker.into_iter().chain(self.coordination.poll_timeout()).min()
     }
 
     /// Operations of the directory wait from now on.
@@ -337,6 +350,18 @@ impl Host {
         self.held.remove(&dir);
         self.held_aside.remove(&dir);
         self.carry_out_ready(dir);
+        self.settle();
+    }
+
+    /// What the coordination service writes waits from now on, or is carried out, with what waited.
+    pub fn hold_coordination(&mut self, hold: bool) {
+        self.coordination.hold(hold);
+        self.settle();
+    }
+
+    /// The coordination service's disk fails.
+    pub fn fail_coordination(&mut self, error: DiskError) {
+        self.coordination.fail(self.now, error, &mut self.trace);
         self.settle();
     }
 
@@ -371,9 +396,19 @@ impl Host {
         }
     }
 
+    fn serve(&mut self, input: ServiceInput) {
+        self.coordination.handle(self.now, input, &mut self.trace);
+    }
+
     fn settle(&mut self) {
-        while let Some(output) = self.next_output() {
-            self.carry(output);
+        loop {
+            while let Some(output) = self.next_output() {
+                self.carry(output);
+            }
+            let Some((session, event)) = self.coordination.poll_event(self.now, &mut self.trace) else {
+                return;
+            };
+            self.tell(Input::Coordination { session, event });
         }
     }
 
@@ -412,10 +447,21 @@ impl Host {
             }
             Output::Job { job, work } if self.hold_jobs => self.waiting_jobs.push_back((job, work)),
             Output::Job { job, work } => self.run(job, work),
-            Output::OpenSession { .. }
-            | Output::CloseSession { .. }
-            | Output::Coordinate { .. }
-            | Output::Send { .. } => {}
+            Output::OpenSession { session, timeout_ms } => self.serve(ServiceInput::Connect {
+                client: session,
+                timeout_ms,
+                resume: None,
+            }),
+            Output::CloseSession { session } => self.serve(ServiceInput::Close { client: session }),
+            Output::Coordinate { session, id, op } => self.serve(ServiceInput::Ask {
+                client: session,
+                id,
+                op,
+            }),
+            Output::Send { id, .. } => self.tell(Input::SendFailed {
+                id,
+                why: "there is no other broker".to_owned(),
+            }),
             Output::Say { level, text } => self.said.push((level, text)),
             Output::Stopped { failed } => self.stopped = Some(failed),
         }

@@ -3,6 +3,7 @@
 //! The top layer: it hosts a [`Broker`](crate::broker::Broker) as the native program does, with the
 //! same inputs and outputs, so that what a test or the lab sees is what would happen.
 
+pub mod coordination;
 pub mod host;
 pub mod invariants;
 pub mod log_on_memory_disk;

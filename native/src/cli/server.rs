@@ -36,8 +36,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if loaded.config.node_id < 0 {
         return Err(format!("{file}: broker.id is not set; give each broker a number of its own").into());
     }
-    host::run(&loaded.config, arguments.http.clone(), |addresses| {
-        for listener in &addresses.listeners {
+    let plan = host::Plan {
+        coordination: PathBuf::from(loaded.config.log_dirs.first().cloned().unwrap_or_default()),
+        brokers: std::slice::from_ref(&loaded.config),
+        page: arguments.http.clone(),
+    };
+    host::run(&plan, |addresses| {
+        for listener in addresses.brokers.iter().flatten() {
             say(&format!("listening on {}:{}", listener.host, listener.port));
         }
         if let Some(http) = addresses.page {

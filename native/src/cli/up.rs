@@ -1,4 +1,4 @@
-//! `highwater up`: a broker to try, with the page.
+//! `highwater up`: a cluster to try, with the page.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,18 @@ use highwater_core::config::{BrokerConfig, Setting};
 use super::{Failure, host_and_port, say};
 use crate::{host, logging};
 
-/// What differs from `server` with an empty file, so that one machine with one broker works at once.
-const DIFFERENCES: [(&str, &str); 3] = [
-    ("offsets.topic.replication.factor", "1"),
-    ("transaction.state.log.replication.factor", "1"),
-    ("group.initial.rebalance.delay.ms", "0"),
-];
+/// Internal topics get so many replicas at most.
+const MOST_INTERNAL_REPLICAS: u16 = 3;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// How many brokers; more than one is not available yet.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1))]
+    /// How many brokers.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=9))]
     brokers: u16,
     /// Where everything is kept.
     #[arg(long, default_value = "highwater-data", value_name = "DIR")]
     data: PathBuf,
-    /// The port for Kafka clients.
+    /// The port for Kafka clients; further brokers take the ports behind it.
     #[arg(long, default_value_t = 9092)]
     port: u16,
     /// Where the lab and the book are served.
@@ -30,49 +26,91 @@ pub struct Arguments {
     http: (String, u16),
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    logging::start();
-    let data = &arguments.data;
-    let settings = [
-        ("broker.id", "1".to_owned()),
-        ("listeners", format!("PLAINTEXT://127.0.0.1:{}", arguments.port)),
-        ("log.dirs", data.display().to_string()),
-    ];
-    let differences = DIFFERENCES.map(|(key, value)| (key, value.to_owned()));
-    let settings = settings
-        .into_iter()
-        .chain(differences)
-        .map(|(key, value)| Setting {
+impl Arguments {
+    /// What differs from `server` with an empty file, so that one machine works at once.
+    fn differences(&self) -> Vec<(&'static str, String)> {
+        let replicas = self.brokers.min(MOST_INTERNAL_REPLICAS).to_string();
+        let mut differences = vec![
+            ("offsets.topic.replication.factor", replicas.clone()),
+            ("transaction.state.log.replication.factor", replicas),
+            ("group.initial.rebalance.delay.ms", "0".to_owned()),
+        ];
+        if self.brokers > 1 {
+            // All stop together: nobody is left to hand leadership over to.
+            differences.push(("controlled.shutdown.enable", "false".to_owned()));
+        }
+        differences
+    }
+
+    /// The settings of the broker of this number, from 1.
+    fn broker(&self, number: u16) -> Result<BrokerConfig, Failure> {
+        // One broker keeps its logs where it always did; several have a directory each.
+        let logs = match self.brokers {
+            1 => self.data.clone(),
+            _ => self.data.join(format!("broker-{number}")),
+        };
+        let port = match self.port {
+            0 => 0,
+            port => port
+                .checked_add(number - 1)
+                .ok_or_else(|| format!("there are not {} ports from {port} on", self.brokers))?,
+        };
+        let own = vec![
+            ("broker.id", number.to_string()),
+            ("listeners", format!("PLAINTEXT://127.0.0.1:{port}")),
+            ("log.dirs", logs.display().to_string()),
+        ];
+        let settings = own.into_iter().chain(self.differences());
+        let settings = settings.map(|(key, value)| Setting {
             key: key.to_owned(),
             value,
             place: "highwater up".to_owned(),
         });
-    let loaded = BrokerConfig::from_settings(settings.collect())?;
-    host::run(&loaded.config, Some(arguments.http.clone()), |addresses| {
-        announce(addresses, data);
-    })?;
+        Ok(BrokerConfig::from_settings(settings.collect())?.config)
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    logging::start();
+    let brokers = (1..=arguments.brokers)
+        .map(|number| arguments.broker(number))
+        .collect::<Result<Vec<_>, _>>()?;
+    let plan = host::Plan {
+        brokers: &brokers,
+        coordination: arguments.data.clone(),
+        page: Some(arguments.http.clone()),
+    };
+    host::run(&plan, |addresses| announce(addresses, arguments))?;
     Ok(())
 }
 
-fn announce(addresses: &host::Addresses, data: &std::path::Path) {
-    for listener in &addresses.listeners {
-        let address = format!("{}:{}", listener.host, listener.port);
+fn announce(addresses: &host::Addresses, arguments: &Arguments) {
+    let listeners = addresses.brokers.iter().flatten();
+    let listeners: Vec<String> = listeners
+        .map(|listener| format!("{}:{}", listener.host, listener.port))
+        .collect();
+    say(&format!(
+        "Kafka clients  {}  (listening, data in {})",
+        listeners.join(", "),
+        arguments.data.display()
+    ));
+    if let Some(first) = listeners.first() {
         say(&format!(
-            "Kafka clients  {address}  (listening, data in {})",
-            data.display()
+            "try            echo hello | kcat -b {first} -t greetings -P"
         ));
         say(&format!(
-            "try            echo hello | kcat -b {address} -t greetings -P"
-        ));
-        say(&format!(
-            "               kcat -b {address} -t greetings -C -o beginning -e"
+            "               kcat -b {first} -t greetings -C -o beginning -e"
         ));
     }
     if let Some(page) = addresses.page {
         say(&format!("lab            http://{page}/"));
         say(&format!("book           http://{page}/book/"));
     }
-    let differences = DIFFERENCES.map(|(key, value)| format!("{key}={value}"));
+    let differences: Vec<String> = arguments
+        .differences()
+        .into_iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
     say(&format!("unlike server  {}", differences.join(", ")));
     say("stop           Ctrl-C");
 }

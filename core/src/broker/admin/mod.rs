@@ -6,6 +6,7 @@
 //!
 //! Codes and messages are what a Kafka 4.4 broker answers to Kafka's own admin client.
 
+mod change;
 mod configs;
 mod describe;
 mod elections;
@@ -23,6 +24,7 @@ use crate::metadata::MetadataImage;
 use crate::protocol::StrBytes;
 use crate::types::BrokerId;
 
+pub use change::{CREATION_ON_DEMAND_VERSION, change, creation_on_demand, is_change};
 pub use configs::{alter_configs, describe_configs, incremental_alter_configs};
 pub use describe::{describe_cluster, describe_topic_partitions, find_coordinator};
 pub use elections::elect_leaders;

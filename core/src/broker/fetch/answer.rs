@@ -1,13 +1,13 @@
 //! The answer of a fetch: what of its visits is said, and to whom they owe a next look.
 
+use std::collections::BTreeSet;
+
 use super::FetchWait;
 use super::session::{Told, TopicKey};
 use super::visit::Visit;
 use crate::broker::State;
 use crate::broker::parked::Parked;
-use crate::protocol::StrBytes;
 use crate::protocol::fetch::{FetchResponse, FetchTopicResponse};
-use crate::protocol::leadership::NodeEndpoint;
 use crate::replica::ParkedId;
 use crate::types::Uuid;
 
@@ -31,7 +31,7 @@ impl State {
             ..FetchResponse::default()
         };
         let mut found = session.and_then(|session| self.sessions.get_mut(session));
-        let mut names_leader = false;
+        let mut leaders = BTreeSet::new();
         for visit in visits {
             let told = told(&visit);
             let news = match (&mut found, visit.slot) {
@@ -39,25 +39,12 @@ impl State {
                 _ => true,
             };
             if news || full {
-                names_leader |= visit.answer.current_leader.leader_id >= 0;
+                leaders.insert(visit.answer.current_leader.leader_id);
                 push(&mut answer.topics, visit);
             }
         }
-        if names_leader {
-            answer.node_endpoints = self.own_endpoint(caller.listener).into_iter().collect();
-        }
+        answer.node_endpoints = self.endpoints(&leaders, caller.listener);
         self.out.answer(&caller, answer);
-    }
-
-    /// Where this broker is reached by who came in at the listener.
-    pub(in crate::broker) fn own_endpoint(&self, listener: u16) -> Option<NodeEndpoint> {
-        let endpoint = self.advertised.get(usize::from(listener))?;
-        Some(NodeEndpoint {
-            node_id: self.config.node_id,
-            host: endpoint.host.as_str().into(),
-            port: i32::from(endpoint.port),
-            rack: self.config.rack.as_deref().map(StrBytes::from),
-        })
     }
 }
 

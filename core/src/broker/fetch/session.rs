@@ -52,6 +52,8 @@ pub struct Wanted {
     pub current_leader_epoch: LeaderEpoch,
     /// Epoch of the last record the fetcher has; -1: do not look for divergence.
     pub last_fetched_epoch: LeaderEpoch,
+    /// First offset that the fetcher has, if it is a follower.
+    pub log_start: Offset,
 }
 
 /// One partition of a session.
@@ -168,6 +170,12 @@ impl Session {
     /// Every partition of the session, by key.
     pub fn partitions(&self) -> impl Iterator<Item = (SlotId, &PartitionKey)> {
         self.by_key.iter().map(|(key, &slot)| (slot, key))
+    }
+
+    /// Whether the client has not been told of these yet.
+    pub fn is_news(&self, slot: SlotId, high_watermark: Offset, log_start: Offset) -> bool {
+        let entry = self.entries.get(slot);
+        entry.is_some_and(|entry| entry.told != Some((high_watermark, log_start)))
     }
 
     /// Settles a visit: whether the partition belongs into the answer (`CachedPartition.maybeUpdateResponseData`).
@@ -342,6 +350,7 @@ mod tests {
 
     fn from(fetch_offset: Offset) -> Wanted {
         Wanted {
+            log_start: -1,
             fetch_offset,
             max_bytes: 100,
             current_leader_epoch: -1,

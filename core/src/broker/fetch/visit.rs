@@ -4,6 +4,7 @@ use super::FetchWait;
 use super::session::{PartitionKey, SlotId, TopicKey, Wanted};
 use crate::broker::State;
 use crate::broker::jobs::JobFor;
+use crate::broker::leadership::{is_of_leadership, leader_of};
 use crate::broker::parked::Parked;
 use crate::broker::topics::{Topic, Topics};
 use crate::cx::Cx;
@@ -11,12 +12,14 @@ use crate::error::{DiskError, ErrorCode, Refused};
 use crate::io::{Level, Part};
 use crate::log::transaction_index::AbortedTxn;
 use crate::log::{FileRange, Located, Outcome, ReadPlan};
+use crate::metadata::MetadataImage;
 use crate::protocol::fetch::{AbortedTransaction, EpochEndOffset, FetchPartitionResponse};
 use crate::protocol::leadership::LeaderIdAndEpoch;
 use crate::record::{Codec, TopicCompression};
+use crate::replica::ParkedId;
 use crate::replica::partition::{Partition, PartitionId};
-use crate::replica::{EpochEnd, ParkedId, Watcher};
-use crate::types::{BrokerId, Offset, Uuid};
+use crate::replica::{FollowerFetch, FollowerRead, Watcher};
+use crate::types::{BrokerEpoch, BrokerId, Offset};
 
 /// First version of Fetch that may carry zstd.
 const FIRST_WITH_ZSTD: i16 = 10;
@@ -63,6 +66,14 @@ impl Visit {
         self.record_bytes = 0;
     }
 
+    /// What an answer says of the partition beside its records.
+    fn say_offsets(&mut self, partition: &Partition) -> Result<(), Refused> {
+        self.answer.high_watermark = partition.high_watermark();
+        self.answer.last_stable_offset = partition.last_stable_offset();
+        self.answer.log_start_offset = partition.log()?.log_start();
+        Ok(())
+    }
+
     /// Takes the range into the answer, as far as the answer has room; of an answer with nothing in
     /// it yet, whole. Where not one batch has room, nothing: a client that gets bytes and no batch takes
     /// them for damage. Gives the bytes taken.
@@ -87,11 +98,18 @@ impl Visit {
     }
 }
 
+/// A replica that fetches, and the life of its broker (-1 when it does not say).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Follower {
+    pub replica: BrokerId,
+    pub broker_epoch: BrokerEpoch,
+}
+
 /// What of a request a visit needs to know.
 #[derive(Clone, Copy)]
 struct Asked {
     version: i16,
-    is_follower: bool,
+    follower: Option<Follower>,
     read_committed: bool,
     /// Bytes that the answer may still take.
     left: u64,
@@ -101,7 +119,7 @@ struct Asked {
 
 impl State {
     /// Makes the next visit of a fetch.
-    pub(super) fn visit_next(&mut self, id: ParkedId) {
+    pub(super) fn visit_next(&mut self, cx: &mut Cx, id: ParkedId) {
         let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
             return;
         };
@@ -109,10 +127,11 @@ impl State {
         wait.next += 1;
         let asked = wait.asked_of_visit();
         let visit = &mut wait.visits[at];
-        let found = match find(&self.topics, &visit.key) {
+        let found = match find(&self.topics, &self.image, &visit.key) {
             Ok((topic, partition)) => check_topic(topic, asked).map(|()| partition),
             Err(code) => Err(code.into()),
         };
+        let mut moved = None;
         let plan = found.and_then(|id| {
             visit.partition = Some(id);
             let partition = self.topics.partition_mut(id);
@@ -120,9 +139,33 @@ impl State {
             if let (Some(session), Some(slot)) = (wait.session, visit.slot) {
                 partition.watch(Watcher::Session { session, slot });
             }
-            plan_visit(partition, visit, asked)
+            if let Some(follower) = asked.follower {
+                let fetch = visit.wanted.of_follower(follower);
+                match partition.follower_fetches(cx, &self.replication, &fetch)? {
+                    FollowerRead::Diverges(end) => {
+                        visit.say_offsets(partition)?;
+                        visit.answer.diverging_epoch = EpochEndOffset {
+                            epoch: end.epoch,
+                            end_offset: end.end_offset,
+                        };
+                        return Ok(ReadPlan::Empty);
+                    }
+                    FollowerRead::Reads(found) => moved = Some((id, found)),
+                }
+            }
+            let plan = plan_visit(partition, visit, asked);
+            // The follower shall know at once how far it is safe.
+            let session = wait.session.and_then(|session| self.sessions.get_mut(session));
+            if let (Some(session), Some(slot)) = (session, visit.slot) {
+                wait.news |= asked.follower.is_some()
+                    && session.is_news(slot, visit.answer.high_watermark, visit.answer.log_start_offset);
+            }
+            plan
         });
         self.take_plan(id, at, plan);
+        if let Some((partition, moved)) = moved {
+            self.partition_moved(cx, partition, moved);
+        }
     }
 
     fn take_plan(&mut self, id: ParkedId, at: usize, plan: Result<ReadPlan, Refused>) {
@@ -146,7 +189,7 @@ impl State {
                 self.start_log_job(job, JobFor::Visit { fetch: id, visit: at });
             }
             Err(refused) => {
-                let leader = leader_for(&self.topics, self.config.node_id, &refused, visit.partition);
+                let leader = leader_for(&self.image, &refused, &visit.key);
                 visit.refuse(refused.code, leader);
                 wait.error = true;
             }
@@ -202,26 +245,33 @@ impl State {
     }
 
     pub(super) fn find_partition(&self, key: &PartitionKey) -> Result<PartitionId, ErrorCode> {
-        find(&self.topics, key).map(|(_, id)| id)
+        find(&self.topics, &self.image, key).map(|(_, id)| id)
     }
 }
 
-/// On an error of leadership a client is told who leads (KIP-951); with one replica that is us.
-fn leader_for(
-    topics: &Topics,
-    node_id: BrokerId,
-    refused: &Refused,
-    partition: Option<PartitionId>,
-) -> LeaderIdAndEpoch {
-    let partition = partition.and_then(|id| topics.partition(id));
-    match (refused.code, partition) {
-        (ErrorCode::NotLeaderOrFollower | ErrorCode::FencedLeaderEpoch, Some(partition)) => {
-            LeaderIdAndEpoch {
-                leader_id: node_id,
-                leader_epoch: partition.leader_epoch(),
-            }
+/// On an error of leadership a client is told who leads.
+fn leader_for(image: &MetadataImage, refused: &Refused, key: &PartitionKey) -> LeaderIdAndEpoch {
+    if !is_of_leadership(refused.code) {
+        return LeaderIdAndEpoch::default();
+    }
+    let topic = match &key.topic {
+        TopicKey::Name(name) => image.topic(name),
+        TopicKey::Id(id) => image.topic_by_id(*id),
+    };
+    leader_of(topic, key.partition)
+}
+
+impl Wanted {
+    /// The same, as a leader takes it.
+    fn of_follower(&self, follower: Follower) -> FollowerFetch {
+        FollowerFetch {
+            replica: follower.replica,
+            broker_epoch: follower.broker_epoch,
+            offset: self.fetch_offset,
+            log_start: self.log_start,
+            current_leader_epoch: self.current_leader_epoch,
+            last_fetched_epoch: self.last_fetched_epoch,
         }
-        _ => LeaderIdAndEpoch::default(),
     }
 }
 
@@ -229,7 +279,7 @@ impl FetchWait {
     fn asked_of_visit(&self) -> Asked {
         Asked {
             version: self.caller.version,
-            is_follower: self.is_follower,
+            follower: self.follower,
             read_committed: self.read_committed,
             left: self.max_bytes.saturating_sub(self.bytes),
             // A job under way will find something, or the fetch comes again.
@@ -238,16 +288,26 @@ impl FetchWait {
     }
 }
 
-fn find<'a>(topics: &'a Topics, key: &PartitionKey) -> Result<(&'a Topic, PartitionId), ErrorCode> {
-    let topic = match &key.topic {
-        TopicKey::Name(name) => topics.resolve(name, Uuid::ZERO)?,
-        TopicKey::Id(id) => topics.by_id(*id).ok_or(ErrorCode::UnknownTopicId)?,
+/// The partition, if this broker holds a replica of it. One that others hold is no unknown one.
+fn find<'a>(
+    topics: &'a Topics,
+    image: &MetadataImage,
+    key: &PartitionKey,
+) -> Result<(&'a Topic, PartitionId), ErrorCode> {
+    let (topic, elsewhere) = match &key.topic {
+        TopicKey::Name(name) => (topics.by_name(name), image.topic(name)),
+        TopicKey::Id(id) => (topics.by_id(*id), image.topic_by_id(*id)),
     };
-    usize::try_from(key.partition)
-        .ok()
-        .and_then(|index| topic.partitions.get(index))
-        .map(|&id| (topic, id))
-        .ok_or(ErrorCode::UnknownTopicOrPartition)
+    if let Some(topic) = topic
+        && let Some(&id) = topic.partitions.get(&key.partition)
+    {
+        return Ok((topic, id));
+    }
+    Err(match (topic, elsewhere, &key.topic) {
+        (_, Some(known), _) if known.partition(key.partition).is_some() => ErrorCode::NotLeaderOrFollower,
+        (None, None, TopicKey::Id(_)) => ErrorCode::UnknownTopicId,
+        _ => ErrorCode::UnknownTopicOrPartition,
+    })
 }
 
 /// A reader of an old version could not unpack zstd.
@@ -263,19 +323,16 @@ fn check_topic(topic: &Topic, asked: Asked) -> Result<(), Refused> {
 /// Checks epochs and offset, fills in the partition's offsets, and plans the read
 /// (`Partition.readRecords`).
 fn plan_visit(partition: &Partition, visit: &mut Visit, asked: Asked) -> Result<ReadPlan, Refused> {
+    partition.check_leader(visit.wanted.current_leader_epoch)?;
+    visit.say_offsets(partition)?;
     let wanted = &visit.wanted;
-    partition.check_leader(wanted.current_leader_epoch)?;
-    let log = partition.log()?;
-    if asked.is_follower {
-        let why = "this broker is the partition's only replica";
-        return Err(Refused::new(ErrorCode::NotLeaderOrFollower, why));
-    }
-    visit.answer.high_watermark = partition.high_watermark();
-    visit.answer.last_stable_offset = partition.last_stable_offset();
-    visit.answer.log_start_offset = log.log_start();
-    if let Some(end) = partition.diverging_epoch(wanted.last_fetched_epoch, wanted.fetch_offset)? {
-        let EpochEnd { epoch, end_offset } = end;
-        visit.answer.diverging_epoch = EpochEndOffset { epoch, end_offset };
+    if asked.follower.is_none()
+        && let Some(end) = partition.diverging_epoch(wanted.last_fetched_epoch, wanted.fetch_offset)?
+    {
+        visit.answer.diverging_epoch = EpochEndOffset {
+            epoch: end.epoch,
+            end_offset: end.end_offset,
+        };
         return Ok(ReadPlan::Empty);
     }
     if asked.read_committed {
@@ -307,9 +364,11 @@ fn aborted(partition: Option<&Partition>, wanted: &Wanted, range: FileRange) -> 
     found.unwrap_or_default().into_iter().map(row).collect()
 }
 
-/// Readers see records below this.
+/// Readers see records below this: followers all that is written.
 fn visible_end(partition: &Partition, asked: Asked) -> Offset {
-    if asked.read_committed {
+    if asked.follower.is_some() {
+        partition.log().map_or(0, |log| log.log_end())
+    } else if asked.read_committed {
         partition.last_stable_offset()
     } else {
         partition.high_watermark()

@@ -1,16 +1,17 @@
 //! A fetch while it is under way: from its request to its answer.
 
 use super::session::{Context, FINAL_EPOCH, PartitionKey, TopicKey, Wanted};
-use super::visit::Visit;
+use super::visit::{Follower, Visit};
 use crate::broker::State;
 use crate::broker::caller::Caller;
-use crate::broker::parked::Parked;
+use crate::broker::parked::{Growth, Parked};
 use crate::broker::work::Step;
 use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::protocol::StrBytes;
 use crate::protocol::fetch::{FetchPartition, FetchRequest, FetchResponse};
-use crate::replica::{ParkedId, Watcher};
+use crate::replica::ParkedId;
+use crate::replica::Watcher;
 use crate::types::{Millis, Uuid};
 
 /// First version whose requests belong to a session.
@@ -22,7 +23,7 @@ const FIRST_WITH_TOPIC_ID: i16 = 13;
 #[derive(Clone, Debug)]
 pub(in crate::broker) struct FetchWait {
     pub(super) caller: Caller,
-    pub(super) is_follower: bool,
+    pub(super) follower: Option<Follower>,
     pub(super) read_committed: bool,
     pub(super) min_bytes: u64,
     pub(super) max_bytes: u64,
@@ -39,6 +40,8 @@ pub(in crate::broker) struct FetchWait {
     /// Bytes of records found by the visits made.
     pub(super) bytes: u64,
     pub(super) error: bool,
+    /// A follower has to hear of another high watermark or log start.
+    pub(super) news: bool,
     /// Jobs that the visits wait for.
     pub(super) jobs: u32,
     /// Bytes still missing, while parked for data.
@@ -164,6 +167,7 @@ impl State {
         wait.next = 0;
         wait.bytes = 0;
         wait.error = false;
+        wait.news = false;
         wait.visits.clear();
         match wait.session.and_then(|session| self.sessions.get_mut(session)) {
             Some(session) => {
@@ -195,7 +199,7 @@ impl State {
                 return false;
             }
             *budget -= 1;
-            self.visit_next(id);
+            self.visit_next(cx, id);
         }
         self.visits_made(cx, id);
         true
@@ -211,6 +215,7 @@ impl State {
         }
         let diverges = |visit: &Visit| visit.answer.diverging_epoch.end_offset >= 0;
         let answer_now = wait.error
+            || wait.news
             || wait.visits.iter().any(diverges)
             || wait.bytes >= wait.min_bytes
             || wait.deadline <= cx.now
@@ -256,20 +261,27 @@ impl State {
         wait.visits.iter().any(|visit| {
             let partition = visit.partition.and_then(|id| self.topics.partition(id));
             partition.is_none_or(|partition| {
-                !partition.is_online() || partition.high_watermark() != visit.answer.high_watermark
+                let log_end = partition.log().ok().map(|log| log.log_end());
+                log_end.is_none()
+                    || partition.high_watermark() != visit.answer.high_watermark
+                    || (wait.follower.is_some() && log_end > Some(visit.wanted.fetch_offset))
             })
         })
     }
 
-    /// A watched partition has grown by so many readable bytes, or something else about it is new.
-    pub(in crate::broker) fn fetch_has_news(&mut self, cx: &mut Cx, id: ParkedId, bytes: u64) {
+    /// A watched partition has grown, or something else about it is new.
+    pub(in crate::broker) fn fetch_has_news(&mut self, cx: &mut Cx, id: ParkedId, growth: Growth) {
         let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
             return;
         };
         if wait.state != Phase::ForData {
             return;
         }
-        wait.missing -= bytes as i64;
+        let bytes = match wait.follower {
+            Some(_) => growth.written_bytes,
+            None => growth.visible_bytes,
+        };
+        wait.missing = wait.missing.saturating_sub_unsigned(bytes);
         if wait.missing <= 0 {
             self.stop_watching(id);
             self.begin_visits(cx, id);
@@ -338,7 +350,10 @@ impl FetchWait {
         let max_bytes = request.max_bytes.min(fetch_max_bytes).max(0) as u64;
         Self {
             caller,
-            is_follower: request.replica_id >= 0,
+            follower: (request.replica_id >= 0).then_some(Follower {
+                replica: request.replica_id,
+                broker_epoch: request.replica_epoch,
+            }),
             read_committed: request.isolation_level == 1,
             min_bytes: (request.min_bytes.max(0) as u64).min(max_bytes),
             max_bytes,
@@ -350,6 +365,7 @@ impl FetchWait {
             next: 0,
             bytes: 0,
             error: false,
+            news: false,
             jobs: 0,
             missing: 0,
             state: Phase::Visiting,
@@ -371,6 +387,7 @@ fn wanted(partition: &FetchPartition) -> Wanted {
         max_bytes: partition.max_bytes.max(0) as u32,
         current_leader_epoch: partition.current_leader_epoch,
         last_fetched_epoch: partition.last_fetched_epoch,
+        log_start: partition.log_start_offset,
     }
 }
 

@@ -349,10 +349,13 @@ fn every_prefix_of_a_life_boots_again_with_what_was_answered_by_then() {
         }
         disk.power_loss();
         let promised = acknowledged.iter().filter(|&&at| at <= end).count();
-        let mut again = Host::start_on(
+        let mut again = Host::new(
             disk,
             &["broker.id=1", "log.dirs=/data", "auto.create.topics.enable=false"],
         );
+        // What the coordination service was told was answered first.
+        again.coordination.disk = host.coordination.disk.clone();
+        again.boot();
         assert!(again.ready, "after {end} operations: {:?}", again.stopped);
         if promised > 0 {
             let found = read_all(&mut again, "t");
@@ -383,7 +386,16 @@ fn a_reader_can_tell_that_offsets_were_given_again_after_a_loss_of_power() {
     );
     host.shut_down();
     host.boot();
-    assert_eq!(epoch(&mut host), 1, "an orderly stop loses nothing");
+    assert_eq!(
+        read_all(&mut host, "t"),
+        ["another"],
+        "an orderly stop loses nothing"
+    );
+    assert_eq!(
+        epoch(&mut host),
+        2,
+        "each life of a leader has an epoch of its own"
+    );
 }
 
 #[test]
@@ -394,6 +406,7 @@ fn without_the_directory_of_the_topics_each_change_is_refused_by_name() {
 
     let mut host = two_directories();
     host.disk.fail(0, Fault::FullAfter { bytes: 0 });
+    host.fail_coordination(DiskError::Full);
     assert_eq!(
         produce(&mut host, "t", &["a"]).error_code,
         ErrorCode::KafkaStorageError

@@ -1,0 +1,61 @@
+//! When to look whether a follower lags (`ReplicaManager.maybeShrinkIsr`).
+//!
+//! Kafka looks at every partition every half `replica.lag.time.max.ms`. Here a partition stands in an
+//! ordered set only while some follower has less than its leader, so that idle partitions cost
+//! nothing. A time that has become too early is let stand: then it is asked again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::broker::State;
+use crate::cx::Cx;
+use crate::replica::partition::PartitionId;
+use crate::types::Millis;
+
+#[derive(Clone, Debug, Default)]
+pub(in crate::broker) struct LagChecks {
+    due: BTreeSet<(Millis, PartitionId)>,
+    of: BTreeMap<PartitionId, Millis>,
+}
+
+impl LagChecks {
+    pub fn next(&self) -> Option<Millis> {
+        self.due.first().map(|&(at, _)| at)
+    }
+
+    fn set(&mut self, id: PartitionId, at: Millis) {
+        self.of.insert(id, at);
+        self.due.insert((at, id));
+    }
+
+    fn take(&mut self, now: Millis) -> Option<PartitionId> {
+        let (at, id) = self.due.first().copied().filter(|&(at, _)| at <= now)?;
+        self.due.remove(&(at, id));
+        self.of.remove(&id);
+        Some(id)
+    }
+}
+
+impl State {
+    /// The partition's log or its followers have moved: sees to it that lagging ones are found.
+    pub(in crate::broker) fn watch_lag(&mut self, id: PartitionId) {
+        if self.cluster.lag_checks.of.contains_key(&id) {
+            return;
+        }
+        let partition = self.topics.partition(id);
+        if let Some(at) = partition.and_then(|partition| partition.next_lag_check(&self.replication)) {
+            self.cluster.lag_checks.set(id, at);
+        }
+    }
+
+    pub(super) fn check_lags(&mut self, cx: &mut Cx) {
+        while let Some(id) = self.cluster.lag_checks.take(cx.now) {
+            let Some(partition) = self.topics.partition_mut(id) else {
+                continue;
+            };
+            match partition.maybe_shrink_isr(cx, &self.replication) {
+                Some(proposal) => self.propose(cx, id, proposal),
+                None => self.watch_lag(id),
+            }
+        }
+    }
+}

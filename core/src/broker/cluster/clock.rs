@@ -10,6 +10,7 @@ impl State {
         let cluster = &self.cluster;
         let due = [
             cluster.start_by,
+            cluster.stand_again_at,
             cluster.proposals.next(),
             cluster.lag_checks.next(),
             cluster.fetchers.next(),

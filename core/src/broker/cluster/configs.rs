@@ -204,14 +204,17 @@ impl State {
         }
     }
 
-    pub(super) fn config_change_seen(&mut self, names: &[Arc<str>], found: &[Found]) {
+    pub(super) fn config_change_seen(&mut self, cx: &mut Cx, names: &[Arc<str>], found: &[Found]) {
         let mut owners = BTreeSet::new();
         for (name, found) in names.iter().zip(found) {
             let Found::Data(Some((bytes, _))) = found else {
                 continue;
             };
             match nodes::parse::<nodes::ConfigChange>(name, bytes) {
-                Ok(change) => owners.extend(Owner::parse(&change.entity_path)),
+                Ok(change) => {
+                    owners.extend(Owner::parse(&change.entity_path));
+                    self.tell_controller_of_config(cx, &change.entity_path);
+                }
                 Err(bad) => self.out.say(Level::Error, bad.to_string()),
             }
         }

@@ -29,7 +29,7 @@ use crate::protocol::control::{
 };
 use crate::protocol::messages::{AlterPartitionRequest, AlterPartitionResponse, MetadataRequest, message};
 use crate::protocol::{RequestBody, ResponseBody};
-use crate::types::{BrokerId, Uuid};
+use crate::types::{BrokerId, Millis, Uuid};
 
 /// Versions that Kafka 3.9 speaks to its brokers in the ZooKeeper way.
 const LEADER_AND_ISR_VERSION: i16 = 7;
@@ -37,6 +37,9 @@ const STOP_REPLICA_VERSION: i16 = 4;
 const UPDATE_METADATA_VERSION: i16 = 8;
 /// As this broker asks itself.
 const ALTER_PARTITION_VERSION: i16 = 3;
+
+/// A controller that had to resign may have to again, as soon as it is elected: not at once.
+const STAND_AGAIN_AFTER_MS: Millis = 1_000;
 
 /// Who waits for an answer of the controller in this broker.
 #[derive(Clone, Debug)]
@@ -283,6 +286,10 @@ impl State {
     }
 
     pub(super) fn controller_tick(&mut self, cx: &mut Cx) {
+        if self.cluster.stand_again_at.is_some_and(|at| at <= cx.now) {
+            self.cluster.stand_again_at = None;
+            self.look_at_controller();
+        }
         let due = self
             .cluster
             .controller
@@ -305,6 +312,14 @@ impl State {
         }
         if let Some(controller) = &mut self.cluster.controller {
             controller.watch(cx, path, what);
+        }
+        self.controller_goes_on(cx);
+    }
+
+    /// Somebody has changed settings: the controller goes by them too.
+    pub(super) fn tell_controller_of_config(&mut self, cx: &mut Cx, entity_path: &str) {
+        if let Some(controller) = &mut self.cluster.controller {
+            controller.config_changed(entity_path);
         }
         self.controller_goes_on(cx);
     }
@@ -336,7 +351,8 @@ impl State {
                 }
                 ControllerOutput::Resign { why } => {
                     self.resign(cx, &why);
-                    return self.look_at_controller();
+                    self.cluster.stand_again_at = Some(cx.now.saturating_add(STAND_AGAIN_AFTER_MS));
+                    return;
                 }
                 ControllerOutput::Say { level, text } => self.out.say(level, text),
             }

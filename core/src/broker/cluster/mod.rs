@@ -70,6 +70,8 @@ pub(super) struct Cluster {
     pub controller_id: BrokerId,
     /// The controller's epoch, and the version of its node, if this broker's last try succeeded.
     candidacy: Option<(i32, i32)>,
+    /// When to look again who is the controller, after this one had to resign.
+    stand_again_at: Option<Millis>,
     /// The highest epoch of a controller that was heard of.
     pub controller_epoch: i32,
     /// What waits for the controller in this broker.
@@ -103,6 +105,7 @@ impl Default for Cluster {
             session: 0,
             session_id: 0,
             candidacy: None,
+            stand_again_at: None,
             lost: None,
             next_op: 1,
             ops: BTreeMap::new(),

@@ -314,6 +314,10 @@ impl State {
         } else if let Some((epoch, version)) = self.cluster.candidacy.take() {
             self.controller_is(cx, node.brokerid);
             self.take_office(cx, epoch, version);
+        } else if self.cluster.controller.is_none() {
+            // This broker gave the office up, and the node says otherwise while the session lives.
+            let multi = Multi::new().delete(nodes::CONTROLLER, Some(stat.version));
+            self.submit_multi(multi, OpFor::Elect);
         }
     }
 
@@ -351,7 +355,7 @@ impl State {
             OpFor::ConfigNames => self.config_names_seen(cx, found),
             OpFor::Configs(owners) => self.configs_seen(cx, &owners, found),
             OpFor::ConfigChanges => self.config_changes_seen(found),
-            OpFor::ConfigChange(names) => self.config_change_seen(&names, found),
+            OpFor::ConfigChange(names) => self.config_change_seen(cx, &names, found),
             OpFor::Register => self.register_done(&result),
             OpFor::Registration => {
                 if let Some(Found::Data(node)) = found.first() {

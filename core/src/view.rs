@@ -187,6 +187,14 @@ impl ClusterView {
         true
     }
 
+    /// The same with nothing on its way.
+    pub fn without_packets(&self) -> Self {
+        Self {
+            packets: BTreeMap::new(),
+            ..self.clone()
+        }
+    }
+
     /// The brokers that take themselves for the partition's leader.
     pub fn leaders<'a>(&'a self, partition: &'a TopicPartition) -> impl Iterator<Item = BrokerId> + 'a {
         let leads = |seen: &BrokerView| {

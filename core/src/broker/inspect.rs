@@ -13,6 +13,8 @@ pub struct ReplicaState {
     pub log_end: Offset,
     pub high_watermark: Offset,
     pub leader_epoch: LeaderEpoch,
+    /// Whom it follows, as far as it was told of anybody.
+    pub follows: Option<BrokerId>,
     /// The ISR, if this broker leads.
     pub leads_with_isr: Option<Vec<BrokerId>>,
     /// Leader epochs and where each begins, as the log's cache has them.
@@ -30,6 +32,7 @@ impl Broker {
                 log_end: log.log_end(),
                 high_watermark: partition.high_watermark(),
                 leader_epoch: partition.leader_epoch(),
+                follows: partition.leader(&self.state.replication),
                 leads_with_isr: partition.is_leader().then(|| partition.isr().to_vec()),
                 epochs: log
                     .epochs()

@@ -92,6 +92,7 @@ impl Partition {
     pub fn surroundings_changed(&mut self, cx: &mut Cx, shared: &Replication) -> Moved {
         let mut moved = Moved::default();
         self.maybe_raise_high_watermark(cx, shared, &mut moved);
+        moved.proposal = self.expand_isr_by_any(cx, shared);
         moved
     }
 

@@ -177,6 +177,23 @@ impl Partition {
         self.propose(shared, &members, Some(broker))
     }
 
+    /// The same for any follower whose fetch came while something stood in its way, a proposal under way or
+    /// a broker not yet known to live. In an idle session no later fetch brings it up again.
+    pub(super) fn expand_isr_by_any(&mut self, cx: &mut Cx, shared: &Replication) -> Option<Proposal> {
+        let (Role::Leader(leader), Some(log)) = (&self.role, &self.log) else {
+            return None;
+        };
+        let log_end = log.log_end();
+        let caught_up = leader
+            .followers
+            .iter()
+            .filter(|follower| follower.is_caught_up(log_end, cx.now, shared.lag_time_max_ms));
+        let caught_up: Members = caught_up.map(|follower| follower.broker).collect();
+        caught_up
+            .into_iter()
+            .find_map(|broker| self.maybe_expand_isr(cx, shared, broker))
+    }
+
     fn propose(
         &mut self,
         shared: &Replication,
@@ -216,9 +233,13 @@ impl Partition {
                 if self.take_isr(cx, &answer, proposal) {
                     // The ISR may be down to this one.
                     self.maybe_raise_high_watermark(cx, shared, &mut moved);
+                    moved.proposal = self.expand_isr_by_any(cx, shared);
                 }
             }
-            Err(code) => moved.proposal = self.proposal_failed(cx, proposal, code),
+            Err(code) => {
+                let again = self.proposal_failed(cx, proposal, code);
+                moved.proposal = again.or_else(|| self.expand_isr_by_any(cx, shared));
+            }
         }
         moved
     }

@@ -7,6 +7,7 @@ mod dump_log;
 mod get_offsets;
 mod include_list;
 mod server;
+mod sim;
 mod topics;
 mod up;
 
@@ -36,6 +37,8 @@ enum Command {
     GetOffsets(get_offsets::Arguments),
     /// Deletes the records below an offset, as kafka-delete-records.sh does.
     DeleteRecords(delete_records::Arguments),
+    /// Plays a script in a simulated cluster, or searches many random ones for a mistake.
+    Sim(sim::Arguments),
     /// Starts a broker with the lab and the book, ready to try.
     Up(up::Arguments),
 }
@@ -53,6 +56,7 @@ pub fn run() -> ExitCode {
         Command::GetOffsets(arguments) => get_offsets::run(&arguments),
         Command::DeleteRecords(arguments) => delete_records::run(&arguments),
         Command::Up(arguments) => up::run(&arguments),
+        Command::Sim(arguments) => sim::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -19,6 +19,7 @@ use crate::log::Log;
 use crate::protocol::control::{EPOCH_DURING_DELETE, LeaderAndIsrPartition, StopReplicaPartition};
 use crate::replica::partition::PartitionId;
 use crate::replica::{Partition, PartitionState, Transition};
+use crate::trace::Fact;
 use crate::types::{NO_BROKER, TopicPartition, Uuid};
 
 impl State {
@@ -133,6 +134,14 @@ impl State {
         }
         let at = TopicPartition::new(name.clone(), index);
         let partition = self.new_replica(cx, &at, topic_id, told.is_new);
+        if let Ok(log) = partition.log() {
+            cx.emit(|| Fact::ReplicaOpened {
+                partition: at.clone(),
+                log_start: log.log_start(),
+                log_end: log.log_end(),
+                high_watermark: partition.high_watermark(),
+            });
+        }
         let id = self.topics.add_partition(partition);
         self.topics.place_partition(name, index, id);
         id
@@ -217,6 +226,9 @@ impl State {
         let Some(mut partition) = self.topics.remove_partition(id) else {
             return;
         };
+        cx.emit(|| Fact::ReplicaClosed {
+            partition: partition.name().clone(),
+        });
         if let Some(timer) = partition.timer {
             self.timers.cancel_log(timer, id);
         }

@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, LAG_MS, set_min_isr};
 use crate::error::ErrorCode;
 use crate::replica::fetcher::TruncateBy;
-use crate::replica::{FollowerFetch, FollowerRead, PartitionState};
+use crate::replica::{FollowerFetch, FollowerRead, IsrAnswer, PartitionState};
 
 fn three(min_insync_replicas: u32) -> Cluster {
     let mut cluster = Cluster::new(3, min_insync_replicas, TruncateBy::LeaderEpoch);
@@ -250,4 +250,47 @@ fn a_new_leader_tells_no_latest_offset_until_its_epoch_is_reached() {
 fn an_empty_epoch_is_known_from_its_start() {
     let cluster = Cluster::new(1, 1, TruncateBy::LeaderEpoch);
     assert_eq!(cluster.nodes[0].partition.end_offset_for(0), Ok((0, 0)));
+}
+
+#[test]
+fn a_follower_whose_fetch_met_a_proposal_under_way_is_taken_in_after_it() {
+    let mut cluster = three(1);
+    cluster.state.isr = vec![0];
+    cluster.elect(0);
+    let epoch = cluster.state.leader_epoch;
+    let node = &mut cluster.nodes[0];
+    let mut cx = node.host.cx();
+    let mut fetch = |replica: i32| {
+        let fetch = FollowerFetch {
+            replica,
+            broker_epoch: 100 + i64::from(replica),
+            offset: 0,
+            log_start: 0,
+            current_leader_epoch: epoch,
+            last_fetched_epoch: -1,
+        };
+        match node.partition.follower_fetches(&mut cx, &node.shared, &fetch) {
+            Ok(FollowerRead::Reads(moved)) => moved.proposal,
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = fetch(1).unwrap();
+    assert_eq!(fetch(2), None, "one proposal is under way");
+    // The controller does not know yet that broker 1 lives: it is asked again.
+    let refused = Err(ErrorCode::IneligibleReplica);
+    let moved = node
+        .partition
+        .proposal_done(&mut cx, &node.shared, &first, refused);
+    let again = moved.proposal.unwrap();
+    assert_eq!(again.isr.len(), 2);
+    let answer = IsrAnswer {
+        isr: again.isr.iter().map(|(id, _)| *id).collect(),
+        leader_epoch: epoch,
+        partition_epoch: again.partition_epoch + 1,
+    };
+    let moved = node
+        .partition
+        .proposal_done(&mut cx, &node.shared, &again, Ok(answer));
+    let members: Vec<i32> = moved.proposal.unwrap().isr.iter().map(|(id, _)| *id).collect();
+    assert_eq!(members, [0, 1, 2]);
 }

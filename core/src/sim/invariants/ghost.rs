@@ -1,6 +1,6 @@
 //! The ghost history: what was written where, what was ever committed, what was promised.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::scan::{self, Mark};
 use crate::sim::world::World;
@@ -55,6 +55,10 @@ pub struct Ghost {
     pub assigned: BTreeMap<TopicPartition, Vec<BrokerId>>,
     /// Why some of what was committed may be gone, until a leader shows what is left.
     pub excuse: BTreeMap<TopicPartition, String>,
+    /// Members of the ISR that lost committed records with their power, and are members still.
+    pub lacking: BTreeMap<TopicPartition, BTreeSet<BrokerId>>,
+    /// From here on something that was committed was once lost, and explained.
+    pub cut: BTreeMap<TopicPartition, Offset>,
 }
 
 impl Ghost {
@@ -62,6 +66,16 @@ impl Ghost {
     pub fn committed_end(&self, partition: &TopicPartition) -> Offset {
         let last = self.committed.get(partition).and_then(|marks| marks.last());
         last.map_or(0, |mark| mark.last + 1)
+    }
+
+    /// Whether what lies at the offset may be gone for a reason that was told.
+    pub fn is_explained(&self, partition: &TopicPartition, offset: Offset) -> bool {
+        self.excuse.contains_key(partition)
+            || self
+                .lacking
+                .get(partition)
+                .is_some_and(|lacking| !lacking.is_empty())
+            || self.cut.get(partition).is_some_and(|&cut| offset >= cut)
     }
 
     /// Reads a replica's disk anew: at a start, and after a loss of power.
@@ -87,10 +101,14 @@ impl Ghost {
         self.written.retain(|partition, _| other(partition));
         self.assigned.retain(|partition, _| other(partition));
         self.excuse.retain(|partition, _| other(partition));
+        self.lacking.retain(|partition, _| other(partition));
+        self.cut.retain(|partition, _| other(partition));
     }
 
     /// What was committed and is explained to be gone is no promise any more.
     pub fn cut_committed(&mut self, partition: &TopicPartition, to: Offset) {
+        let cut = self.cut.entry(partition.clone()).or_insert(to);
+        *cut = to.min(*cut);
         if let Some(marks) = self.committed.get_mut(partition) {
             marks.retain(|mark| mark.last < to);
         }

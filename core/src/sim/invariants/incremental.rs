@@ -160,7 +160,11 @@ impl Ghost {
             self.excuse.remove(partition);
             return Ok(());
         }
-        if self.excuse.remove(partition).is_some() {
+        let lacks = self
+            .lacking
+            .get_mut(partition)
+            .is_some_and(|lacking| lacking.remove(&broker));
+        if self.excuse.remove(partition).is_some() || lacks {
             self.cut_committed(partition, end);
             return Ok(());
         }
@@ -235,7 +239,7 @@ impl Ghost {
                 ..
             } => {
                 let end = self.committed_end(partition);
-                if *to > end && !self.excuse.contains_key(partition) {
+                if *to > end && !self.is_explained(partition, to - 1) {
                     let why = format!("{partition}: client {client} read up to {to}, committed up to {end}");
                     return Err(Broken::new(READ_BELOW_HIGH_WATERMARK, why));
                 }
@@ -246,7 +250,7 @@ impl Ghost {
     }
 
     fn promised(&mut self, partition: &TopicPartition, promise: Promise) -> Result<(), Broken> {
-        if self.excuse.contains_key(partition) {
+        if self.is_explained(partition, promise.base) {
             return Ok(());
         }
         let committed = self.committed.get(partition).map_or(&[][..], Vec::as_slice);
@@ -289,8 +293,7 @@ impl Ghost {
             let left = self.copies.get(&(broker, partition.clone()));
             let left = left.map_or(&[][..], |copy| copy.marks.as_slice());
             if common(committed, left).0 < committed.len() {
-                let why = format!("broker {broker}, in the ISR, lost committed records with its power");
-                self.excuse.insert(partition, why);
+                self.lacking.entry(partition.clone()).or_default().insert(broker);
             }
         }
     }
@@ -321,6 +324,9 @@ impl Ghost {
         if now.leader >= 0 && !now.isr.contains(&now.leader) {
             let why = format!("{partition}: leader {}, ISR {:?}", now.leader, now.isr);
             return Err(Broken::new(LEADER_IN_ISR, why));
+        }
+        if let Some(lacking) = self.lacking.get_mut(partition) {
+            lacking.retain(|id| now.isr.contains(id));
         }
         let was_in_sync = before.is_none_or(|before| before.isr.contains(&now.leader));
         if now.leader >= 0 && !was_in_sync {

@@ -140,6 +140,9 @@ pub enum Command {
         to: Option<NodeRef>,
     },
 
+    /// Whatever comes of it is right; a packet is not waited for.
+    Try(Box<Command>),
+
     Step(u64),
     StepUntil(Pattern, Millis),
     Run(Millis),
@@ -185,6 +188,9 @@ impl Command {
 
     /// Whether it is something bad that happens to the cluster.
     pub fn is_fault(&self) -> bool {
+        if let Command::Try(command) = self {
+            return command.is_fault();
+        }
         matches!(
             self,
             Command::Crash(_)

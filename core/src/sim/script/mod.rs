@@ -28,6 +28,8 @@ pub mod pattern;
 pub mod player;
 pub mod random;
 pub mod search;
+#[cfg(test)]
+mod tests;
 
 pub use command::{BadScript, Line, Script};
 pub use pattern::Pattern;

@@ -219,6 +219,10 @@ impl<'a> Words<'a> {
                 Command::Consumer(name, partition, from)
             }
             "produce" => self.produce()?,
+            "try" => {
+                let word = self.want("a command")?;
+                Command::Try(Box::new(self.command(word)?))
+            }
             "crash" => Command::Crash(self.broker()?),
             "power-loss" => {
                 let broker = self.broker()?;

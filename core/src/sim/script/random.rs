@@ -99,9 +99,9 @@ impl Writer {
                 let what = self.one_of(&["drop", "duplicate", "delay 200ms"]);
                 let packet = self.one_of(&["Produce", "Fetch", "Fetch answer", "Metadata"]);
                 if what == "duplicate" {
-                    self.line("duplicate Metadata");
+                    self.line("try duplicate Produce");
                 } else {
-                    self.line(format!("{what} {packet}"));
+                    self.line(format!("try {what} {packet}"));
                 }
             }
         }
@@ -119,22 +119,22 @@ impl Writer {
         }
         let id = up[self.rng.below(up.len() as u64) as usize];
         let how = self.one_of(&["crash", "crash", "power-loss"]);
-        self.line(format!("{how} {id}"));
+        self.line(format!("try {how} {id}"));
         self.down.push(id);
     }
 
     fn start(&mut self) {
         if let Some(id) = self.down.pop() {
-            self.line(format!("restart {id}"));
+            self.line(format!("try restart {id}"));
         } else if let Some(id) = self.paused.pop() {
-            self.line(format!("resume {id}"));
+            self.line(format!("try resume {id}"));
         }
     }
 
     fn pause(&mut self) {
         let up = self.up();
         if let Some(&id) = up.get(self.rng.below(up.len().max(1) as u64) as usize) {
-            self.line(format!("pause {id}"));
+            self.line(format!("try pause {id}"));
             self.paused.push(id);
         }
     }
@@ -162,6 +162,9 @@ impl Writer {
         for id in 1..=self.brokers {
             self.line(format!("slow-disk {id} 0ms"));
         }
+        // One that was paused at its start may have given up.
+        self.line("run 5s");
+        self.line("restart all");
         self.line("settle");
     }
 }

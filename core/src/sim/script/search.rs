@@ -98,6 +98,13 @@ fn shrink(text: &str, failure: &Failure) -> String {
     if !fails_alike(&lines, failure) {
         lines = text.lines().collect();
     }
+    // Without the end of all faults anything fails to come to rest.
+    let end: Vec<&str> = match lines.iter().rposition(|line| *line == "heal") {
+        Some(at) if failure.invariant.is_none() => lines.split_off(at),
+        _ => Vec::new(),
+    };
+    let fails_alike =
+        |lines: &[&str], failure: &Failure| fails_alike(&[lines, end.as_slice()].concat(), failure);
     let mut size = lines.len() / 2;
     while size > 0 {
         let mut at = 0;
@@ -112,6 +119,7 @@ fn shrink(text: &str, failure: &Failure) -> String {
         }
         size /= 2;
     }
+    lines.extend(&end);
     lines.join("\n") + "\n"
 }
 

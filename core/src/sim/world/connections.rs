@@ -259,7 +259,6 @@ impl World {
         let Some(connection) = self.network_mut().get_mut(conn) else {
             return;
         };
-        connection.caller_open = false;
         if std::mem::replace(&mut connection.server_open, false) {
             let server = connection.server;
             self.drive(server, EventId::NONE, Input::Disconnected { conn });
@@ -365,9 +364,6 @@ impl World {
 
     /// The server closed its end, or died.
     pub(super) fn server_left(&mut self, conn: ConnId) {
-        if let Some(connection) = self.network_mut().get_mut(conn) {
-            connection.server_open = false;
-        }
         self.fail_awaited(conn, "the connection is lost");
     }
 

@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::agenda::Happening;
 use super::network::{Caller, Connection, Content, PacketId};
 use super::node::Down;
 use super::{COORDINATION, World};
 use crate::disk::memory::Fault;
 use crate::io::{ConnId, Input};
+use crate::protocol::ApiKey;
 use crate::trace::{EventId, NodeId, WorldFact};
 use crate::types::{BrokerId, Millis};
 
@@ -260,10 +263,24 @@ impl World {
             return false;
         };
         let (server, life) = (connection.server, connection.server_life);
+        let (what, bytes) = match &content {
+            Content::Frame(frame) => (name_of_request(frame), frame.len() as u32),
+            Content::Closed => return false,
+        };
         self.emit(EventId::NONE, WorldFact::PacketDuplicated { packet: id });
         let network = self.network_mut();
         let conn = network.connect(Connection::new(Caller::Echo(client), server, life));
         let copy = network.packet(conn, true, content);
+        self.emit(
+            EventId::NONE,
+            WorldFact::PacketSent {
+                packet: copy.id,
+                from: client,
+                to: server as NodeId,
+                what,
+                bytes,
+            },
+        );
         self.plan(at, Happening::Arrival(copy));
         true
     }
@@ -305,4 +322,11 @@ impl World {
             self.emit(EventId::NONE, WorldFact::ClockSkewed { broker, by_ms });
         }
     }
+}
+
+/// Kafka's name of a request's API, from its frame with the length.
+fn name_of_request(frame: &Bytes) -> String {
+    let code = frame.get(4..6).and_then(|code| code.first_chunk());
+    let api = code.and_then(|code| ApiKey::from_code(i16::from_be_bytes(*code)));
+    api.map_or(String::new(), |api| api.name().to_owned())
 }

@@ -36,12 +36,14 @@ pub mod network;
 pub mod node;
 mod options;
 mod trace_log;
+mod truth;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use options::WorldOptions;
 pub use trace_log::TraceLog;
+pub use truth::true_state;
 
 use agenda::{Agenda, Happening};
 use client::{AdminTask, ClientNode, Role};

@@ -228,6 +228,11 @@ impl Network {
         self.held.entry((from, to)).or_default().push(packet);
     }
 
+    /// Packets on links that are cut.
+    pub fn held(&self) -> impl Iterator<Item = &Packet> {
+        self.held.values().flatten()
+    }
+
     /// Forgets connections whose ends are both closed, with what is held of them; the packets that are
     /// lost by it.
     pub fn sweep(&mut self) -> Vec<PacketId> {

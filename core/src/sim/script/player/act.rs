@@ -88,6 +88,12 @@ impl Player {
             Command::Packet { fate, what, from, to } => {
                 self.packet(fate, what, from.as_ref(), to.as_ref())?;
             }
+            Command::Try(command) => {
+                self.trying = true;
+                // That it could not be done is no failure here.
+                let _ = self.act(command);
+                self.trying = false;
+            }
             fault => self.hurt(fault)?,
         }
         Ok(())
@@ -273,7 +279,8 @@ impl Player {
     ) -> Result<(), String> {
         let from = from.map(|node| self.node(node)).transpose()?;
         let to = to.map(|node| self.node(node)).transpose()?;
-        let until = self.started()?.now() + PATIENCE_MS;
+        let patience = if self.trying { -1 } else { PATIENCE_MS };
+        let until = self.started()?.now() + patience;
         loop {
             if let Some(id) = self.find_packet(what, from, to) {
                 let world = self.started()?;

@@ -15,7 +15,8 @@ use super::command::{Command, Expectation, Line, Script};
 use super::pattern::{self, Pattern};
 use crate::sim::host::EPOCH_MS;
 use crate::sim::invariants::{Broken, Checker};
-use crate::sim::world::{COORDINATION, World, WorldOptions};
+use crate::sim::world::network::PacketId;
+use crate::sim::world::{COORDINATION, World, WorldOptions, true_state};
 use crate::trace::{Event, NodeId};
 use crate::types::{BrokerId, Millis, TopicPartition};
 use crate::view::{ClusterView, RoleView};
@@ -66,6 +67,10 @@ pub struct Player {
     steps_since_whole: u64,
     line: usize,
     same_ms: (Millis, u64),
+    /// In a `try`.
+    trying: bool,
+    /// After each step the view is compared with what the brokers hold.
+    compares: bool,
 }
 
 impl Player {
@@ -87,12 +92,20 @@ impl Player {
             steps_since_whole: 0,
             line: 0,
             same_ms: (0, 0),
+            trying: false,
+            compares: false,
         }
     }
 
     /// Looks at no invariant: for measuring.
     pub fn without_invariants(mut self) -> Self {
         self.checker = None;
+        self
+    }
+
+    /// Compares the view with what the brokers hold, after each step.
+    pub fn comparing(mut self) -> Self {
+        self.compares = true;
         self
     }
 
@@ -199,6 +212,7 @@ impl Player {
             return Err(format!("{MOST_STEPS_A_MS} steps, and no time has passed"));
         }
         self.take_in();
+        self.compare()?;
         self.steps_since_whole += 1;
         if self.steps_since_whole >= WHOLE_EVERY {
             self.look_at_everything();
@@ -226,6 +240,27 @@ impl Player {
                 ms: world.elapsed_ms(),
             });
         }
+    }
+
+    /// What the facts tell must be what is.
+    fn compare(&self) -> Result<(), String> {
+        let Some(world) = self.world.as_ref().filter(|_| self.compares) else {
+            return Ok(());
+        };
+        let truth = true_state(world);
+        let told = self.view.without_packets();
+        if told != truth {
+            return Err(format!("the facts tell\n{told}and it is\n{truth}"));
+        }
+        let under_way: BTreeSet<PacketId> = self.view.packets.keys().copied().collect();
+        let there = world.packets_under_way();
+        if under_way != there {
+            let differ: Vec<_> = under_way.symmetric_difference(&there).collect();
+            return Err(format!(
+                "packets {differ:?} are told of and not there, or the reverse"
+            ));
+        }
+        Ok(())
     }
 
     /// The checks that read every disk; one that fails is looked for among the steps since the last.

@@ -1,12 +1,15 @@
 //! A small blocking client for the commands: one connection, one request at a time.
+//!
+//! Any broker will do to begin with. What only the controller may do is asked of the first broker, and
+//! where that refuses with NOT_CONTROLLER, of the one that Metadata names, until one takes it.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use highwater_core::error::ErrorCode;
-use highwater_core::protocol::messages::ApiVersionsRequest;
+use highwater_core::protocol::messages::{ApiVersionsRequest, MetadataRequest, MetadataResponse, message};
 use highwater_core::protocol::{
     ApiKey, RequestBody, RequestHeader, ResponseBody, decode_response, encode_request,
 };
@@ -15,6 +18,8 @@ use super::Failure;
 
 /// Longest wait for a connection, and for each answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// Pause before a controller that is not there yet is looked for again.
+const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
 /// Largest answer that is read, in bytes; a broker does not send more.
 const MOST_ANSWER_BYTES: usize = 100 << 20;
 
@@ -36,6 +41,17 @@ macro_rules! ask {
     };
 }
 pub(super) use ask;
+
+/// Asks for what only the controller may do, wherever it is, and takes the answer out.
+macro_rules! ask_controller {
+    ($client:expr, $api:ident, $request:expr) => {
+        match $client.ask_controller(&highwater_core::protocol::RequestBody::$api($request))? {
+            highwater_core::protocol::ResponseBody::$api(answer) => Ok(answer),
+            other => Err(format!("the broker answered with {}", other.api())),
+        }
+    };
+}
+pub(super) use ask_controller;
 
 impl Client {
     /// Connects to the first of `host:port, host:port, ...` that can be reached.
@@ -120,6 +136,39 @@ impl Client {
         Ok(answer.body)
     }
 
+    /// The same for what only the controller may do. When none is found in time, the refusal of the
+    /// broker that was asked last.
+    pub fn ask_controller(&mut self, body: &RequestBody) -> Result<ResponseBody, Failure> {
+        let until = Instant::now() + TIMEOUT;
+        let mut answer = self.ask(body)?;
+        while refused_by_no_controller(&answer) && Instant::now() < until {
+            let id = self.brokers()?.controller_id;
+            match self.connect_to_broker(id) {
+                Ok(mut controller) => answer = controller.ask(body)?,
+                // It may have died a moment ago, and another is about to follow.
+                Err(_) => std::thread::sleep(CONTROLLER_PAUSE),
+            }
+        }
+        Ok(answer)
+    }
+
+    /// The brokers that live, and which of them is the controller.
+    pub fn brokers(&mut self) -> Result<MetadataResponse, Failure> {
+        let request = message(|request: &mut MetadataRequest| {
+            request.topics = Some(Vec::new());
+            request.allow_auto_topic_creation = false;
+        });
+        Ok(ask!(self, Metadata, request)?)
+    }
+
+    /// A connection to this very broker.
+    pub fn connect_to_broker(&mut self, id: i32) -> Result<Self, Failure> {
+        let known = self.brokers()?.brokers;
+        let broker = known.iter().find(|broker| broker.node_id == id);
+        let broker = broker.ok_or_else(|| format!("broker {id} is not alive"))?;
+        Self::connect_to(&format!("{}:{}", broker.host, broker.port))
+    }
+
     fn version(&self, api: ApiKey) -> Result<i16, Failure> {
         let ours = api.served().map(|served| (served.min, served.max));
         let both = ours.zip(self.versions.get(&api.code()));
@@ -129,6 +178,29 @@ impl Client {
             return Err(format!("{} and this tool share no version of {api}", self.address).into());
         }
         Ok(version)
+    }
+}
+
+/// Whether the answer is that of a broker that is not the controller (any more).
+fn refused_by_no_controller(answer: &ResponseBody) -> bool {
+    let code = ErrorCode::NotController.code();
+    match answer {
+        ResponseBody::CreateTopics(answer) => answer.topics.iter().any(|row| row.error_code == code),
+        ResponseBody::DeleteTopics(answer) => answer.responses.iter().any(|row| row.error_code == code),
+        ResponseBody::CreatePartitions(answer) => answer.results.iter().any(|row| row.error_code == code),
+        ResponseBody::IncrementalAlterConfigs(answer) => {
+            answer.responses.iter().any(|row| row.error_code == code)
+        }
+        ResponseBody::ElectLeaders(answer) => {
+            let mut rows = answer
+                .replica_election_results
+                .iter()
+                .flat_map(|topic| &topic.partition_result);
+            answer.error_code == code || rows.any(|row| row.error_code == code)
+        }
+        ResponseBody::AlterPartitionReassignments(answer) => answer.error_code == code,
+        ResponseBody::ListPartitionReassignments(answer) => answer.error_code == code,
+        _ => false,
     }
 }
 

@@ -11,7 +11,7 @@ use highwater_core::protocol::messages::{
 };
 
 use super::Failure;
-use super::client::{Client, ask, check};
+use super::client::{Client, ask, ask_controller, check};
 
 /// `AlterConfigOp.OpType`
 const SET: i8 = 0;
@@ -276,7 +276,7 @@ fn alter(client: &mut Client, entity: &Entity, arguments: &Arguments) -> Result<
             );
         })];
     });
-    let answer = ask!(client, IncrementalAlterConfigs, request)?;
+    let answer = ask_controller!(client, IncrementalAlterConfigs, request)?;
     for result in &answer.responses {
         check(result.error_code, result.error_message.as_deref())?;
     }

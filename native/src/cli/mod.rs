@@ -3,9 +3,13 @@
 mod client;
 mod configs;
 mod delete_records;
+mod describe_topics;
 mod dump_log;
 mod get_offsets;
 mod include_list;
+mod leader_election;
+mod moves;
+mod reassign_partitions;
 mod server;
 mod sim;
 mod topics;
@@ -39,6 +43,10 @@ enum Command {
     DeleteRecords(delete_records::Arguments),
     /// Plays a script in a simulated cluster, or searches many random ones for a mistake.
     Sim(sim::Arguments),
+    /// Elects leaders of partitions, as kafka-leader-election.sh does.
+    LeaderElection(leader_election::Arguments),
+    /// Moves partitions to other brokers, as kafka-reassign-partitions.sh does.
+    ReassignPartitions(reassign_partitions::Arguments),
     /// Starts a broker with the lab and the book, ready to try.
     Up(up::Arguments),
 }
@@ -55,6 +63,8 @@ pub fn run() -> ExitCode {
         Command::Configs(arguments) => configs::run(&arguments),
         Command::GetOffsets(arguments) => get_offsets::run(&arguments),
         Command::DeleteRecords(arguments) => delete_records::run(&arguments),
+        Command::LeaderElection(arguments) => leader_election::run(&arguments),
+        Command::ReassignPartitions(arguments) => reassign_partitions::run(&arguments),
         Command::Up(arguments) => up::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
     };

@@ -9,27 +9,17 @@ use highwater_core::protocol::messages::create_topics_request::{
     CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig,
 };
 use highwater_core::protocol::messages::delete_topics_request::DeleteTopicState;
-use highwater_core::protocol::messages::describe_configs_request::DescribeConfigsResource;
-use highwater_core::protocol::messages::describe_topic_partitions_request::{Cursor, TopicRequest};
-use highwater_core::protocol::messages::describe_topic_partitions_response::{
-    DescribeTopicPartitionsResponsePartition as Partition, DescribeTopicPartitionsResponseTopic as Topic,
-};
 use highwater_core::protocol::messages::{
-    CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest, DescribeConfigsRequest,
-    DescribeTopicPartitionsRequest, MetadataRequest, message,
+    CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest, MetadataRequest, message,
 };
-use highwater_core::types::Uuid;
 
 use super::Failure;
-use super::client::{Client, ask, check};
+use super::client::{Client, ask, ask_controller, check};
+use super::describe_topics;
 use super::include_list::IncludeList;
 
-/// `ConfigResource.Type` of topics, and `ConfigSource` of what nobody set.
-const TOPIC_RESOURCE: i8 = 2;
-const DEFAULT_SOURCE: i8 = 5;
-/// How long the broker may take, and how many partitions one answer may hold.
+/// How long the broker may take.
 const TIMEOUT_MS: i32 = 60_000;
-const PAGE: i32 = 2000;
 
 /// The options of `kafka-topics.sh`.
 #[derive(Debug, clap::Args)]
@@ -77,15 +67,8 @@ pub struct Arguments {
     /// Leave out Kafka's own topics.
     #[arg(long)]
     exclude_internal: bool,
-    /// Of described topics, only those with settings of their own.
-    #[arg(long)]
-    topics_with_overrides: bool,
-    /// Of described partitions, only those with a replica out of sync.
-    #[arg(long)]
-    under_replicated_partitions: bool,
-    /// Of described partitions, only those without a leader.
-    #[arg(long)]
-    unavailable_partitions: bool,
+    #[command(flatten)]
+    filter: describe_topics::Filter,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -101,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match arguments.topic.as_deref() {
         Some(_) if topics.is_empty() && arguments.if_exists => Ok(()),
         Some(name) if topics.is_empty() => Err(format!("Topic '{name}' does not exist as expected").into()),
-        _ if arguments.describe => describe(&mut client, arguments, &topics),
+        _ if arguments.describe => describe_topics::run(&mut client, &arguments.filter, &topics),
         _ if arguments.alter => alter(&mut client, arguments, &topics),
         _ => delete(&mut client, &topics),
     }
@@ -166,7 +149,7 @@ fn create(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
         request.topics = vec![topic];
         request.timeout_ms = TIMEOUT_MS;
     });
-    let answer = ask!(client, CreateTopics, request)?;
+    let answer = ask_controller!(client, CreateTopics, request)?;
     for result in &answer.topics {
         let exists = result.error_code == ErrorCode::TopicAlreadyExists.code();
         if exists && arguments.if_not_exists {
@@ -191,7 +174,7 @@ fn alter(client: &mut Client, arguments: &Arguments, topics: &[String]) -> Resul
         .as_deref()
         .map(parse_assignment)
         .transpose()?;
-    let all = describe_topics(client, topics)?;
+    let all = describe_topics::described(client, topics)?;
     let request = message(|request: &mut CreatePartitionsRequest| {
         request.timeout_ms = TIMEOUT_MS;
         request.topics = all
@@ -212,7 +195,7 @@ fn alter(client: &mut Client, arguments: &Arguments, topics: &[String]) -> Resul
             })
             .collect();
     });
-    let answer = ask!(client, CreatePartitions, request)?;
+    let answer = ask_controller!(client, CreatePartitions, request)?;
     answer
         .results
         .iter()
@@ -226,123 +209,9 @@ fn delete(client: &mut Client, topics: &[String]) -> Result<(), Failure> {
         request.topics = topics.iter().map(state).collect();
         request.topic_names = topics.iter().map(|name| name.as_str().into()).collect();
     });
-    let answer = ask!(client, DeleteTopics, request)?;
+    let answer = ask_controller!(client, DeleteTopics, request)?;
     answer
         .responses
         .iter()
         .try_for_each(|result| check(result.error_code, result.error_message.as_deref()))
-}
-
-fn describe(client: &mut Client, arguments: &Arguments, names: &[String]) -> Result<(), Failure> {
-    let topics = describe_topics(client, names)?;
-    let settings = own_settings(client, names)?;
-    let filtered = arguments.under_replicated_partitions || arguments.unavailable_partitions;
-    for (topic, settings) in topics.iter().zip(settings) {
-        check(topic.error_code, None)?;
-        if arguments.topics_with_overrides && settings.is_empty() {
-            continue;
-        }
-        let name = topic.name.as_deref().unwrap_or_default();
-        if !filtered {
-            println!(
-                "Topic: {name}\tTopicId: {}\tPartitionCount: {}\tReplicationFactor: {}\tConfigs: {settings}",
-                Uuid::from(topic.topic_id),
-                topic.partitions.len(),
-                topic
-                    .partitions
-                    .first()
-                    .map_or(0, |partition| partition.replica_nodes.len()),
-            );
-        }
-        if arguments.topics_with_overrides {
-            continue;
-        }
-        for partition in &topic.partitions {
-            let is_under_replicated = partition.isr_nodes.len() < partition.replica_nodes.len();
-            let is_shown = !filtered
-                || (arguments.under_replicated_partitions && is_under_replicated)
-                || (arguments.unavailable_partitions && partition.leader_id < 0);
-            if is_shown {
-                println!("{}", line(name, partition));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn line(topic: &str, partition: &Partition) -> String {
-    let list = |ids: &[i32]| ids.iter().map(i32::to_string).collect::<Vec<_>>().join(",");
-    let maybe = |ids: &Option<Vec<i32>>| ids.as_deref().map_or_else(|| "N/A".to_owned(), list);
-    let leader = if partition.leader_id < 0 {
-        "none".to_owned()
-    } else {
-        partition.leader_id.to_string()
-    };
-    format!(
-        "\tTopic: {topic}\tPartition: {}\tLeader: {leader}\tReplicas: {}\tIsr: {}\tElr: {}\tLastKnownElr: {}",
-        partition.partition_index,
-        list(&partition.replica_nodes),
-        list(&partition.isr_nodes),
-        maybe(&partition.eligible_leader_replicas),
-        maybe(&partition.last_known_elr),
-    )
-}
-
-/// The topics with all their partitions, page by page.
-fn describe_topics(client: &mut Client, names: &[String]) -> Result<Vec<Topic>, Failure> {
-    let mut request = message(|request: &mut DescribeTopicPartitionsRequest| {
-        request.topics = names
-            .iter()
-            .map(|name| message(|topic: &mut TopicRequest| topic.name = name.as_str().into()))
-            .collect();
-        request.response_partition_limit = PAGE;
-    });
-    let mut topics: Vec<Topic> = Vec::new();
-    if names.is_empty() {
-        return Ok(topics);
-    }
-    loop {
-        let answer = ask!(client, DescribeTopicPartitions, request.clone())?;
-        for topic in answer.topics {
-            match topics.last_mut() {
-                Some(last) if last.name == topic.name => last.partitions.extend(topic.partitions),
-                _ => topics.push(topic),
-            }
-        }
-        let Some(next) = answer.next_cursor else {
-            return Ok(topics);
-        };
-        request.cursor = Some(message(|cursor: &mut Cursor| {
-            cursor.topic_name = next.topic_name;
-            cursor.partition_index = next.partition_index;
-        }));
-    }
-}
-
-/// Of each topic what is set for it, by itself or by the brokers, as `key=value,key=value`.
-fn own_settings(client: &mut Client, names: &[String]) -> Result<Vec<String>, Failure> {
-    let request = message(|request: &mut DescribeConfigsRequest| {
-        request.resources = names
-            .iter()
-            .map(|name| {
-                message(|resource: &mut DescribeConfigsResource| {
-                    resource.resource_type = TOPIC_RESOURCE;
-                    resource.resource_name = name.as_str().into();
-                    resource.configuration_keys = None;
-                })
-            })
-            .collect();
-    });
-    let answer = ask!(client, DescribeConfigs, request)?;
-    let mut all = Vec::new();
-    for result in &answer.results {
-        check(result.error_code, result.error_message.as_deref())?;
-        let set = result
-            .configs
-            .iter()
-            .filter(|entry| entry.config_source != DEFAULT_SOURCE);
-        let lines = set.map(|entry| format!("{}={}", entry.name, entry.value.as_deref().unwrap_or("null")));
-        all.push(lines.collect::<Vec<_>>().join(","));
-    }
-    Ok(all)
 }

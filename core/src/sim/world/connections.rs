@@ -62,6 +62,7 @@ impl World {
 
     pub(super) fn arrive(&mut self, packet: Packet) -> bool {
         let Some(connection) = self.network.get(packet.conn) else {
+            self.lose(&packet.content, packet.id, "its connection was given up");
             return false;
         };
         let (from, to) = connection.way(packet.to_server);
@@ -98,6 +99,12 @@ impl World {
         } else if let Caller::Broker { broker, life, .. } = connection.caller
             && self.awake(broker, life, arrival).is_none()
         {
+            let waits = self
+                .broker(broker)
+                .is_some_and(|node| node.life == life && node.paused);
+            if !waits {
+                self.lose(&content, id, "its receiver is gone");
+            }
             return false;
         }
         match content {

@@ -91,6 +91,12 @@ impl World {
 
     /// Ends a broker's process, and its ends of connections with it.
     fn leave(&mut self, id: BrokerId, down: Down) {
+        let backlog = self.broker_mut(id).map(|node| std::mem::take(&mut node.backlog));
+        for what in backlog.into_iter().flatten() {
+            if let Happening::Arrival(packet) = what {
+                self.lose(&packet.content, packet.id, "its receiver is gone");
+            }
+        }
         if let Some(node) = self.broker_mut(id) {
             node.die(down);
         }

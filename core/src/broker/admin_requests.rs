@@ -2,7 +2,7 @@
 //!
 //! Reading requests are answered at once, from what this broker was told. Changing ones are the
 //! controller's: in this broker it decides and answers when the change is durable, from any other
-//! the client hears NOT_CONTROLLER and asks again there.
+//! the client hears NOT_CONTROLLER and asks again there; settings are passed on.
 
 use super::State;
 use super::admin::{self, Cluster, Node};
@@ -24,6 +24,10 @@ impl State {
         caller: &Caller,
         body: RequestBody,
     ) -> Option<RequestBody> {
+        if self.is_to_be_passed_on(&body) {
+            self.pass_on(cx, caller, &body);
+            return None;
+        }
         if let Some(refused) = self.cannot_change()
             && let Some(answer) = admin::refuse_changes(&body, caller.version, &refused)
         {

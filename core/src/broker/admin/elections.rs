@@ -60,14 +60,25 @@ fn answer(results: BTreeMap<TopicPartition, Result<(), Refused>>) -> ElectLeader
     message(|answer: &mut ElectLeadersResponse| answer.replica_election_results = topics)
 }
 
+/// First version that can refuse the whole request, so also one that names no partition.
+const FIRST_WITH_ERROR: i16 = 1;
+
 /// Why none of it can be tried.
-pub(super) fn refused(request: &ElectLeadersRequest, refused: &Refused) -> ElectLeadersResponse {
+pub(super) fn refused(
+    request: &ElectLeadersRequest,
+    version: i16,
+    refused: &Refused,
+) -> ElectLeadersResponse {
     let named = request.topic_partitions.iter().flatten();
     let names = named.flat_map(|topic| {
         let partitions = topic.partitions.iter();
         partitions.map(|index| (TopicPartition::new(&*topic.topic, *index), Err(refused.clone())))
     });
-    answer(names.collect())
+    let mut answer = answer(names.collect());
+    if version >= FIRST_WITH_ERROR {
+        answer.error_code = refused.code.code();
+    }
+    answer
 }
 
 #[cfg(test)]

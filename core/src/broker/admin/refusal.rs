@@ -56,7 +56,7 @@ pub fn refuse_changes(body: &RequestBody, version: i16, refused: &Refused) -> Op
             message(|answer: &mut IncrementalAlterConfigsResponse| answer.responses = resources.collect())
                 .into()
         }
-        RequestBody::ElectLeaders(body) => elections::refused(body, refused).into(),
+        RequestBody::ElectLeaders(body) => elections::refused(body, version, refused).into(),
         RequestBody::AlterPartitionReassignments(body) => reassignments::refused(body, refused).into(),
         _ => return None,
     };

@@ -65,6 +65,13 @@ pub(in crate::broker) struct Office {
     own: std::collections::VecDeque<TellId>,
 }
 
+impl Office {
+    /// Takes out who waits under the token.
+    pub fn no_longer_waits(&mut self, token: CallerToken) -> Option<Waits> {
+        self.waiting.remove(&token)
+    }
+}
+
 impl State {
     /// The election was won.
     pub(super) fn take_office(&mut self, cx: &mut Cx, epoch: i32, version: i32) {
@@ -120,7 +127,7 @@ impl State {
     }
 
     /// The office is lost while somebody waits.
-    fn not_controller(&mut self, cx: &mut Cx, waits: Waits) {
+    pub(super) fn not_controller(&mut self, cx: &mut Cx, waits: Waits) {
         let why = "This is not the correct controller for this cluster.";
         let refused = Refused::new(ErrorCode::NotController, why);
         match waits {
@@ -136,7 +143,7 @@ impl State {
         }
     }
 
-    fn token(&mut self, waits: Waits) -> CallerToken {
+    pub(super) fn token(&mut self, waits: Waits) -> CallerToken {
         let office = &mut self.cluster.office;
         office.next += 1;
         office.waiting.insert(office.next, waits);

@@ -25,6 +25,7 @@ mod isr;
 mod lag;
 mod leading;
 mod leaving;
+mod passed_on;
 mod replicas;
 mod sends;
 mod session;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::fetchers::FetcherId;
 use crate::broker::State;
 use crate::broker::{AdmittedAnswer, AnswerBody, SentAs};
-use crate::controller::TellId;
+use crate::controller::{CallerToken, TellId};
 use crate::cx::Cx;
 use crate::io::{Level, Output, Peer, PeerLane, SendId};
 use crate::protocol::{RequestBody, RequestHeader, encode_request};
@@ -25,6 +25,8 @@ pub(in crate::broker) enum SendFor {
     Fetcher(FetcherId),
     /// A topic is to be made for a client that asked for its metadata.
     AutoCreate,
+    /// A client's change of settings.
+    PassedOn { token: CallerToken },
 }
 
 #[derive(Clone, Debug, Default)]
@@ -113,6 +115,9 @@ impl State {
                 self.controlled_shutdown_answered(cx, Ok(body));
             }
             (SendFor::AutoCreate, _) => {}
+            (SendFor::PassedOn { token }, AnswerBody::Other(body)) => {
+                self.passed_on_answered(cx, token, Some(body));
+            }
             (whom, AnswerBody::Fetched(_)) => unreachable!("{whom:?} sent no fetch"),
         }
     }
@@ -127,6 +132,7 @@ impl State {
             SendFor::ControlledShutdown => self.controlled_shutdown_answered(cx, Err(why)),
             SendFor::Fetcher(fetcher) => self.fetcher_answered(cx, fetcher, Err(why)),
             SendFor::AutoCreate => {}
+            SendFor::PassedOn { token } => self.passed_on_answered(cx, token, None),
         }
     }
 }

@@ -224,6 +224,17 @@ fn who_loses_the_leadership_leaves_nobody_waiting_and_a_late_word_is_refused() {
     );
     let again = node.partition.make_follower(&mut cx, &newer).unwrap();
     assert!(!again.new_epoch && !again.new_role);
+    let changed = PartitionState {
+        partition_epoch: 2,
+        ..newer.clone()
+    };
+    for same_leader in [&changed, &newer] {
+        node.partition.make_follower(&mut cx, same_leader).unwrap();
+        assert_eq!(
+            node.partition.partition_epoch, 2,
+            "the newest state of one leader epoch counts"
+        );
+    }
     let late = node.partition.make_leader(&mut cx, &node.shared, &old);
     assert_eq!(late.unwrap_err().code, ErrorCode::StaleControllerEpoch);
     assert_eq!(

@@ -131,6 +131,9 @@ fn a_bounce_that_nobody_saw_costs_the_office_and_comes_back_as_a_follower() {
     assert_eq!(office.state("a", 0), "3 1 [3] of [2, 3]");
     let heard = office.heard();
     assert!(heard.contains(&"2: LeaderAndIsr a-0=3/1".to_owned()), "{heard:?}");
+    let place = |word: &str| heard.iter().position(|said| said.starts_with(word));
+    let known = place("2: UpdateMetadata");
+    assert!(known.is_some() && known < place("2: LeaderAndIsr"), "{heard:?}");
 }
 
 #[test]

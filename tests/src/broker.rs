@@ -48,6 +48,24 @@ impl TestBroker {
         Self::start_in(Arc::new(directory), free_port(), None, overrides)
     }
 
+    /// Starts a member of a cluster, with a directory and a broker id of its own.
+    pub fn start_member(id: i32, overrides: &[&str]) -> Self {
+        let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
+        let mut all = vec![format!("broker.id={id}")];
+        all.extend(overrides.iter().map(ToString::to_string));
+        Self::start_in(directory, free_port(), None, all)
+    }
+
+    /// Starts `highwater up` with so many brokers on ports of their own and `directory/data`; the
+    /// address is the first one's.
+    pub fn start_up(directory: Arc<TempDir>, port: u16, brokers: u16) -> Self {
+        let mut command = Command::new(binary());
+        command.args(["up", "--brokers", &brokers.to_string()]);
+        command.args(["--port", &port.to_string(), "--http", "127.0.0.1:0"]);
+        command.arg("--data").arg(directory.path().join("data"));
+        Self::started(command, directory, port, None, Vec::new())
+    }
+
     /// The same with metrics and health: `highwater server FILE --http HOST:PORT`.
     pub fn start_with_http(overrides: &[&str]) -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
@@ -157,6 +175,15 @@ impl TestBroker {
     /// The broker's process id.
     pub fn pid(&self) -> u32 {
         self.child.as_ref().expect("the broker was stopped").id()
+    }
+
+    /// Stops it in its tracks (SIGSTOP), or lets it go on: its connections stay, and nobody is answered.
+    pub fn pause(&self, paused: bool) {
+        let signal = if paused { "-STOP" } else { "-CONT" };
+        let sent = Command::new("kill")
+            .args([signal, &self.pid().to_string()])
+            .status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill {signal}");
     }
 
     /// Asks it to stop (SIGTERM) and waits until it has; answers how it ended.

@@ -1,9 +1,10 @@
-//! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]), a browser ([`browser`]),
+//! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]), several ([`cluster`]), a browser ([`browser`]),
 //! Kafka's own tools ([`kafka`]), a real ZooKeeper ([`zookeeper`]), a client that sends any bytes ([`wire`]) and what it asks for in few
 //! words ([`requests`]).
 
 pub mod broker;
 pub mod browser;
+pub mod cluster;
 pub mod kafka;
 pub mod requests;
 pub mod wire;

@@ -71,6 +71,17 @@ pub fn create_topic_request(name: &str, partitions: i32, configs: &[(&str, &str)
     }))
 }
 
+/// The same with so many replicas of each partition.
+pub fn create_replicated_request(name: &str, partitions: i32, replicas: i16) -> RequestBody {
+    let RequestBody::CreateTopics(mut request) = create_topic_request(name, partitions, &[]) else {
+        unreachable!("a CreateTopics is a CreateTopics");
+    };
+    for topic in &mut request.topics {
+        topic.replication_factor = replicas;
+    }
+    RequestBody::CreateTopics(request)
+}
+
 /// Creates a topic; its id.
 pub fn create_topic(
     client: &mut WireClient,

@@ -68,6 +68,13 @@ pub const NEEDS: &[Need] = &[
         packages: &["default-jre-headless"],
     },
     Need {
+        name: "kcat",
+        step: "zookeeper",
+        clients: &[],
+        check: &["kcat", "-V"],
+        packages: &["kcat"],
+    },
+    Need {
         name: "Chromium",
         step: "browser",
         clients: &[],

@@ -330,11 +330,12 @@ fn real_clients(options: &Options) -> Result<Done, String> {
 }
 
 fn zookeeper(options: &Options) -> Result<Done, String> {
-    tests(
-        "zookeeper",
-        &["--package", "highwater-tests", "--test", "zookeeper"],
-        options,
-    )
+    build_binary("zookeeper")?;
+    let package = ["--package", "highwater-tests"];
+    let service = [&package[..], &["--test", "zookeeper"]].concat();
+    // Each test there starts three brokers: one after the other.
+    let cluster = [&package[..], &["--test", "cluster", "--", "--test-threads=1"]].concat();
+    Ok(tests("zookeeper", &service, options)?.and(&tests("zookeeper", &cluster, options)?))
 }
 
 fn browser(options: &Options) -> Result<Done, String> {

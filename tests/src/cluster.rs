@@ -140,7 +140,7 @@ impl TestCluster {
 
     /// Waits until every broker that runs tells of so many.
     pub fn await_brokers(&self, count: usize) {
-        let _ = self.everywhere(&format!("{count} brokers"), None, |told| {
+        self.everywhere(&format!("{count} brokers"), None, |told| {
             (told.brokers.len() == count)
                 .then_some(())
                 .ok_or(format!("{} brokers", told.brokers.len()))

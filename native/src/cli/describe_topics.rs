@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(replication_factor(&partition, Some(&moving)), 2);
         assert_eq!(
             line("t", &partition, Some(&moving)),
-            "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 3,1,2\tIsr: 1,2\tAdding Replicas: 3\tRemoving Replicas: 2\tElr: \tLastKnownElr: "
+            "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 3,1,2\tIsr: 1,2\tAdding Replicas: 3\tRemoving Replicas: 2\tElr: N/A\tLastKnownElr: N/A"
         );
     }
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use highwater::clock::Clock;
+use highwater::coordination::Embedded;
 use highwater::disk::Disk;
 use highwater::driver::{Driver, Stage, Untraced};
 use highwater::server::{Connections, Limits, serve};
@@ -49,6 +50,9 @@ struct Native {
     driver: Arc<Driver>,
     runtime: tokio::runtime::Runtime,
     root: tempfile::TempDir,
+    /// Serves the broker's session for as long as it lives.
+    _service: Embedded,
+    _coordination: tempfile::TempDir,
     clients: BTreeMap<ConnId, TcpStream>,
 }
 
@@ -75,6 +79,10 @@ impl Native {
         let broker = Broker::boot(clock.now(), boot, &mut Trace::off());
         let core = Box::new(Untraced::new(broker));
         let driver = Driver::new(core, disk, Connections::new(Limits::default()), clock, None);
+        let coordination = tempfile::tempdir().expect("temporary directory");
+        let service = Embedded::open(coordination.path(), Embedded::options(), Clock::manual(EPOCH_MS));
+        let service = service.expect("open the coordination service");
+        driver.coordinate_with(|tell| service.attach(tell));
         driver.start();
         let native = Self {
             driver,
@@ -84,6 +92,8 @@ impl Native {
                 .build()
                 .expect("runtime"),
             root,
+            _service: service,
+            _coordination: coordination,
             clients: BTreeMap::new(),
         };
         native.wait_for(|stage| *stage == Stage::Ready);

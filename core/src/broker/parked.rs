@@ -61,7 +61,7 @@ impl State {
             };
             self.tell_watchers(cx, id, growth);
         }
-        self.watch_lag(id);
+        self.watch_lag(cx, id);
         if let Some(proposal) = moved.proposal {
             self.propose(cx, id, proposal);
         }

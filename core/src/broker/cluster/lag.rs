@@ -11,6 +11,9 @@ use crate::cx::Cx;
 use crate::replica::partition::PartitionId;
 use crate::types::Millis;
 
+/// A follower that lags and could not be taken out is looked at again after so long.
+const AGAIN_AFTER_MS: Millis = 50;
+
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct LagChecks {
     due: BTreeSet<(Millis, PartitionId)>,
@@ -37,13 +40,19 @@ impl LagChecks {
 
 impl State {
     /// The partition's log or its followers have moved: sees to it that lagging ones are found.
-    pub(in crate::broker) fn watch_lag(&mut self, id: PartitionId) {
+    pub(in crate::broker) fn watch_lag(&mut self, cx: &Cx, id: PartitionId) {
         if self.cluster.lag_checks.of.contains_key(&id) {
             return;
         }
         let partition = self.topics.partition(id);
         if let Some(at) = partition.and_then(|partition| partition.next_lag_check(&self.replication)) {
-            self.cluster.lag_checks.set(id, at);
+            // Overdue: the controller has just refused, and would again.
+            let soonest = if at <= cx.now {
+                cx.now.saturating_add(AGAIN_AFTER_MS)
+            } else {
+                at
+            };
+            self.cluster.lag_checks.set(id, soonest);
         }
     }
 
@@ -54,7 +63,7 @@ impl State {
             };
             match partition.maybe_shrink_isr(cx, &self.replication) {
                 Some(proposal) => self.propose(cx, id, proposal),
-                None => self.watch_lag(id),
+                None => self.watch_lag(cx, id),
             }
         }
     }

@@ -18,7 +18,7 @@ use slab::Slab;
 
 use crate::error::ErrorCode;
 use crate::replica::ParkedId;
-use crate::types::{LeaderEpoch, Millis, Offset, PartitionIndex, Rng, Uuid};
+use crate::types::{BrokerEpoch, LeaderEpoch, Millis, Offset, PartitionIndex, Rng, Uuid};
 
 /// Epoch of a request that opens a session.
 pub const INITIAL_EPOCH: i32 = 0;
@@ -81,6 +81,8 @@ pub struct Session {
     by_key: BTreeMap<PartitionKey, SlotId>,
     dirty: BTreeSet<(u64, SlotId)>,
     next_order: u64,
+    /// The life of the broker that fetches, if it is a replica's.
+    replica_epoch: Option<BrokerEpoch>,
     /// The fetch that waits in this session for data.
     pub parked: Option<ParkedId>,
 }
@@ -109,6 +111,7 @@ impl Session {
             by_key: BTreeMap::new(),
             dirty: BTreeSet::new(),
             next_order: 0,
+            replica_epoch: None,
             parked: None,
         }
     }
@@ -156,6 +159,21 @@ impl Session {
                 true
             }
             None => false,
+        }
+    }
+
+    /// A replica fetches in this life of its broker. In a new one every partition is visited: its leader
+    /// has to know of it (KIP-903).
+    pub fn fetched_in(&mut self, epoch: BrokerEpoch) {
+        if self
+            .replica_epoch
+            .replace(epoch)
+            .is_some_and(|before| before != epoch)
+        {
+            let all: Vec<SlotId> = self.by_key.values().copied().collect();
+            for slot in all {
+                self.mark(slot);
+            }
         }
     }
 

@@ -129,6 +129,9 @@ impl State {
             wait.asked = asked.collect();
             return true;
         };
+        if let Some(follower) = wait.follower {
+            session.fetched_in(follower.broker_epoch);
+        }
         let before = session.len();
         for (key, wanted) in asked {
             session.want(key, wanted);

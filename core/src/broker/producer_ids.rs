@@ -79,6 +79,13 @@ impl State {
         }
     }
 
+    /// The last session took its answer with it.
+    pub(super) fn producer_ids_ask_anew(&mut self) {
+        if self.producer_ids.under_way {
+            self.look_at_producer_ids();
+        }
+    }
+
     pub(super) fn look_at_producer_ids(&mut self) {
         let reads = vec![super::cluster::data(nodes::PRODUCER_ID_BLOCK, false)];
         self.coordinate(CoordinationOp::Read(reads), OpFor::LookAtProducerIds);

@@ -125,6 +125,12 @@ impl State {
         }
     }
 
+    /// What the last session was asked for will not be answered.
+    pub(super) fn words_ask_anew(&mut self, cx: &mut Cx) {
+        self.cluster.words.asked = false;
+        self.words_go_on(cx);
+    }
+
     /// The topic that the first waiting word speaks of, by name: its settings are being read.
     pub(super) fn awaited_topic(&self, name: &str) -> Option<Uuid> {
         let (_, word) = self.cluster.words.waiting.front()?;

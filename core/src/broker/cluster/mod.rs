@@ -63,6 +63,8 @@ pub(super) struct Cluster {
     /// What was asked and is not answered.
     ops: BTreeMap<OpId, OpFor>,
     stage: Stage,
+    /// The session is new: what the last one left unanswered is asked again when it is there.
+    asks_anew: bool,
     /// Give up the start when no session came by then.
     start_by: Option<Millis>,
     /// `czxid` of this broker's node: names this registration. -1 until registered.
@@ -111,6 +113,7 @@ impl Default for Cluster {
             next_op: 1,
             ops: BTreeMap::new(),
             stage: Stage::Away,
+            asks_anew: false,
             start_by: None,
             broker_epoch: -1,
             controller_id: -1,

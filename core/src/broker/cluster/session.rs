@@ -71,7 +71,9 @@ impl State {
     /// Opens the next session.
     pub(in crate::broker) fn open_session(&mut self, cx: &mut Cx) {
         self.cluster.session += 1;
+        // Their answers will not come: what needs them asks again once there is a session.
         self.cluster.ops.clear();
+        self.cluster.asks_anew = true;
         self.cluster.stage = self.cluster.stage.min(Stage::Registration);
         if self.cluster.stage == Stage::Away {
             let patience = self.config.zookeeper_connection_timeout_ms;
@@ -120,6 +122,10 @@ impl State {
                 self.cluster.session_id = session_id;
                 self.cluster.start_by = None;
                 self.next_stage(cx);
+                if std::mem::take(&mut self.cluster.asks_anew) {
+                    self.words_ask_anew(cx);
+                    self.producer_ids_ask_anew();
+                }
             }
             CoordinationEvent::Disconnected => {}
             CoordinationEvent::Done { id, result } => {
@@ -285,6 +291,8 @@ impl State {
             let (broker, epoch) = (self.config.node_id, stat.czxid);
             cx.emit(|| Fact::BrokerRegistered { broker, epoch });
             self.look_at_controller();
+            // The watch of the last session is gone with it.
+            self.look_at_config_changes();
         }
     }
 

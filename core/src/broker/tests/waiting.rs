@@ -239,3 +239,32 @@ fn a_deleted_topic_waits_for_what_is_aside() {
     let left: Vec<_> = left.filter(|(_, path, _)| path.starts_with("t-0")).collect();
     assert_eq!(left, [], "nothing came back");
 }
+
+#[test]
+fn a_new_session_asks_again_what_the_last_one_left_unanswered() {
+    use crate::coordination::{CoordinationEvent, ServiceInput};
+    use crate::io::Input;
+    use crate::protocol::ResponseBody;
+    use crate::protocol::messages::InitProducerIdRequest;
+
+    let mut host = broker();
+    make_topic(&mut host, "t");
+    host.hold_coordination(true);
+    let conn = host.connect();
+    let body = message(|body: &mut InitProducerIdRequest| body.transactional_id = None);
+    let asked = host.send(conn, 4, &RequestBody::InitProducerId(body));
+    let (now, gone) = (host.now, ServiceInput::Disconnected { client: 1 });
+    host.coordination.handle(now, gone, &mut host.trace);
+    host.handle(Input::Coordination {
+        session: 1,
+        event: CoordinationEvent::Expired,
+    });
+    host.hold_coordination(false);
+    host.advance(60_000);
+    let Some(ResponseBody::InitProducerId(answer)) = host.answer(conn, asked) else {
+        panic!("the producer still waits for its id");
+    };
+    assert_eq!(answer.error_code, 0);
+    make_topic(&mut host, "u");
+    assert_eq!(produce(&mut host, "u", &["a"]).error_code, ErrorCode::None);
+}

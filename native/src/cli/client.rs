@@ -3,12 +3,13 @@
 //! Any broker will do to begin with. What only the controller may do is asked of the first broker, and
 //! where that refuses with NOT_CONTROLLER, of the one that Metadata names, until one takes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use highwater_core::error::ErrorCode;
+use highwater_core::protocol::messages::metadata_request::MetadataRequestTopic;
 use highwater_core::protocol::messages::{ApiVersionsRequest, MetadataRequest, MetadataResponse, message};
 use highwater_core::protocol::{
     ApiKey, RequestBody, RequestHeader, ResponseBody, decode_response, encode_request,
@@ -150,6 +151,39 @@ impl Client {
             }
         }
         Ok(answer)
+    }
+
+    /// Sorts partitions of topics by the broker that leads them; `None`: nobody is known to.
+    pub fn by_leader<T>(
+        &mut self,
+        partitions: impl IntoIterator<Item = (String, i32, T)>,
+    ) -> Result<BTreeMap<Option<i32>, Vec<(String, i32, T)>>, Failure> {
+        let partitions: Vec<_> = partitions.into_iter().collect();
+        let names: BTreeSet<&str> = partitions.iter().map(|(topic, ..)| topic.as_str()).collect();
+        let request = message(|request: &mut MetadataRequest| {
+            request.allow_auto_topic_creation = false;
+            let topic =
+                |name: &&str| message(|topic: &mut MetadataRequestTopic| topic.name = Some((*name).into()));
+            request.topics = Some(names.iter().map(topic).collect());
+        });
+        let known = ask!(self, Metadata, request)?;
+        let mut leaders = BTreeMap::new();
+        for topic in &known.topics {
+            let name = topic.name.as_deref().unwrap_or_default();
+            for partition in topic
+                .partitions
+                .iter()
+                .filter(|partition| partition.leader_id >= 0)
+            {
+                leaders.insert((name.to_owned(), partition.partition_index), partition.leader_id);
+            }
+        }
+        let mut sorted: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (topic, index, what) in partitions {
+            let leader = leaders.get(&(topic.clone(), index)).copied();
+            sorted.entry(leader).or_default().push((topic, index, what));
+        }
+        Ok(sorted)
     }
 
     /// The brokers that live, and which of them is the controller.

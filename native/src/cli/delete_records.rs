@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use highwater_core::protocol::messages::delete_records_request::{
     DeleteRecordsPartition, DeleteRecordsTopic,
 };
-use highwater_core::protocol::messages::{DeleteRecordsRequest, message};
+use highwater_core::protocol::messages::{DeleteRecordsRequest, DeleteRecordsResponse, message};
 
 use super::Failure;
 use super::client::{Client, ask, check};
@@ -33,29 +33,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let offsets = parse(&text).map_err(|why| format!("{file}: {why}"))?;
     let mut client = Client::connect(&arguments.bootstrap_server)?;
     println!("Executing records delete operation");
-    let request = message(|request: &mut DeleteRecordsRequest| {
-        request.timeout_ms = TIMEOUT_MS;
-        request.topics = offsets
-            .iter()
-            .map(|(topic, partitions)| {
-                message(|asked: &mut DeleteRecordsTopic| {
-                    asked.name = topic.as_str().into();
-                    asked.partitions = partitions
-                        .iter()
-                        .map(|(index, offset)| {
-                            message(|partition: &mut DeleteRecordsPartition| {
-                                partition.partition_index = *index;
-                                partition.offset = *offset;
-                            })
-                        })
-                        .collect();
-                })
-            })
-            .collect();
+    let partitions = offsets.into_iter().flat_map(|(topic, partitions)| {
+        let row = move |(index, offset)| (topic.clone(), index, offset);
+        partitions.into_iter().map(row)
     });
-    let answer = ask!(client, DeleteRecords, request)?;
+    let mut answers = Vec::new();
+    for (leader, partitions) in client.by_leader(partitions)? {
+        answers.push(match leader {
+            Some(id) => delete(&mut client.connect_to_broker(id)?, &partitions)?,
+            // Whoever is asked says that there is no leader.
+            None => delete(&mut client, &partitions)?,
+        });
+    }
     println!("Records delete operation completed:");
-    for topic in &answer.topics {
+    for topic in answers.iter().flat_map(|answer| &answer.topics) {
         for partition in &topic.partitions {
             let name = format!("{}-{}", topic.name, partition.partition_index);
             match check(partition.error_code, None) {
@@ -65,6 +56,28 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+fn delete(client: &mut Client, partitions: &[(String, i32, i64)]) -> Result<DeleteRecordsResponse, Failure> {
+    let mut by_topic: BTreeMap<&str, Vec<DeleteRecordsPartition>> = BTreeMap::new();
+    for (topic, index, offset) in partitions {
+        let row = message(|partition: &mut DeleteRecordsPartition| {
+            partition.partition_index = *index;
+            partition.offset = *offset;
+        });
+        by_topic.entry(topic).or_default().push(row);
+    }
+    let topic = |(name, partitions): (&str, _)| {
+        message(|asked: &mut DeleteRecordsTopic| {
+            asked.name = name.into();
+            asked.partitions = partitions;
+        })
+    };
+    let request = message(|request: &mut DeleteRecordsRequest| {
+        request.timeout_ms = TIMEOUT_MS;
+        request.topics = by_topic.into_iter().map(topic).collect();
+    });
+    Ok(ask!(client, DeleteRecords, request)?)
 }
 
 /// Offset below which records go, by topic and partition.

@@ -1,10 +1,11 @@
 //! `highwater get-offsets`: where partitions begin and end, with the options and in the lines of
 //! Kafka's `kafka-get-offsets.sh`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use highwater_core::protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
-use highwater_core::protocol::messages::{ListOffsetsRequest, MetadataRequest, message};
+use highwater_core::protocol::messages::{ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, message};
 
 use super::Failure;
 use super::client::{Client, ask, check};
@@ -46,41 +47,31 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if topics.is_empty() {
         return Err("Could not match any topic-partitions with the specified filters".into());
     }
-    let request = message(|request: &mut ListOffsetsRequest| {
-        request.replica_id = -1;
-        request.topics = topics
-            .iter()
-            .map(|(name, partitions)| {
-                message(|topic: &mut ListOffsetsTopic| {
-                    topic.name = name.as_str().into();
-                    topic.partitions = partitions
-                        .iter()
-                        .map(|index| {
-                            message(|partition: &mut ListOffsetsPartition| {
-                                partition.partition_index = *index;
-                                partition.timestamp = timestamp;
-                            })
-                        })
-                        .collect();
-                })
-            })
-            .collect();
+    let partitions = topics.into_iter().flat_map(|(topic, partitions)| {
+        let row = move |index| (topic.clone(), index, ());
+        partitions.into_iter().map(row)
     });
-    let answer = ask!(client, ListOffsets, request)?;
     let mut lines = Vec::new();
-    for topic in &answer.topics {
-        for partition in &topic.partitions {
-            let index = partition.partition_index;
-            match check(partition.error_code, None) {
-                Ok(()) if partition.offset == UNKNOWN_OFFSET => {}
-                Ok(()) => {
-                    let line = format!("{}:{index}:{}", topic.name, partition.offset);
-                    lines.push((format!("{}-{index}", topic.name), line));
+    for (leader, partitions) in client.by_leader(partitions)? {
+        let answer = match leader {
+            Some(id) => offsets(&mut client.connect_to_broker(id)?, &partitions, timestamp)?,
+            // Whoever is asked says that there is no leader.
+            None => offsets(&mut client, &partitions, timestamp)?,
+        };
+        for topic in &answer.topics {
+            for partition in &topic.partitions {
+                let index = partition.partition_index;
+                match check(partition.error_code, None) {
+                    Ok(()) if partition.offset == UNKNOWN_OFFSET => {}
+                    Ok(()) => {
+                        let line = format!("{}:{index}:{}", topic.name, partition.offset);
+                        lines.push((format!("{}-{index}", topic.name), line));
+                    }
+                    Err(error) => eprintln!(
+                        "Skip getting offsets for topic-partition {}-{index} due to error: {error}",
+                        topic.name
+                    ),
                 }
-                Err(error) => eprintln!(
-                    "Skip getting offsets for topic-partition {}-{index} due to error: {error}",
-                    topic.name
-                ),
             }
         }
     }
@@ -88,6 +79,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     lines.sort();
     lines.iter().for_each(|(_, line)| println!("{line}"));
     Ok(())
+}
+
+fn offsets(
+    client: &mut Client,
+    partitions: &[(String, i32, ())],
+    timestamp: i64,
+) -> Result<ListOffsetsResponse, Failure> {
+    let mut by_topic: BTreeMap<&str, Vec<ListOffsetsPartition>> = BTreeMap::new();
+    for (topic, index, ()) in partitions {
+        let row = message(|partition: &mut ListOffsetsPartition| {
+            partition.partition_index = *index;
+            partition.timestamp = timestamp;
+        });
+        by_topic.entry(topic).or_default().push(row);
+    }
+    let topic = |(name, partitions): (&str, _)| {
+        message(|topic: &mut ListOffsetsTopic| {
+            topic.name = name.into();
+            topic.partitions = partitions;
+        })
+    };
+    let request = message(|request: &mut ListOffsetsRequest| {
+        request.replica_id = -1;
+        request.topics = by_topic.into_iter().map(topic).collect();
+    });
+    Ok(ask!(client, ListOffsets, request)?)
 }
 
 /// The specials by Kafka's names (`OffsetSpec`), or a number: theirs, or a time in ms.

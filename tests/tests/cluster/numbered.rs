@@ -30,6 +30,8 @@ impl Writer {
             .args(["-P", "-b", bootstrap, "-t", topic, "-p", &partition.to_string()])
             .args(["-X", "acks=all", "-X", "enable.idempotence=true"])
             .args(["-X", "delivery.timeout.ms=900000", "-X", "linger.ms=5"])
+            // A paused leader keeps its connections open: what is under way there is given up this soon.
+            .args(["-X", "socket.timeout.ms=4000"])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -320,7 +320,7 @@ impl Host {
     /// Lets time pass. The broker is called at each time-out that it named, not at others.
     pub fn advance(&mut self, by_ms: Millis) {
         let until = self.now + by_ms;
-        while let Some(due) = self.poll_timeout().filter(|&due| due <= until) {
+        while let Some(due) = self.next_due().filter(|&due| due <= until) {
             self.now = self.now.max(due);
             self.coordination
                 .handle(self.now, ServiceInput::Tick, &mut self.trace);
@@ -329,9 +329,14 @@ impl Host {
         self.now = until;
     }
 
-    /// When the broker, or the service beside it, wants to be called.
+    /// When the broker wants to be called.
     pub fn poll_timeout(&self) -> Option<Millis> {
-        let broker = self.broker.as_ref()?.poll_timeout();
+        self.broker.as_ref()?.poll_timeout()
+    }
+
+    /// When the broker does, or the service beside it.
+    fn next_due(&self) -> Option<Millis> {
+        let broker = self.poll_timeout();
         broker.into_iter().chain(self.coordination.poll_timeout()).min()
     }
 

@@ -24,6 +24,10 @@ const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
 /// Largest answer that is read, in bytes; a broker does not send more.
 const MOST_ANSWER_BYTES: usize = 100 << 20;
 
+/// Topics' partitions, each with what is wanted of it, by the broker that leads them; `None`: nobody is
+/// known to.
+pub type ByLeader<T> = BTreeMap<Option<i32>, Vec<(String, i32, T)>>;
+
 /// A connection to a broker, and the versions that it serves.
 pub struct Client {
     stream: TcpStream,
@@ -153,11 +157,11 @@ impl Client {
         Ok(answer)
     }
 
-    /// Sorts partitions of topics by the broker that leads them; `None`: nobody is known to.
+    /// Sorts partitions of topics by the broker that leads them.
     pub fn by_leader<T>(
         &mut self,
         partitions: impl IntoIterator<Item = (String, i32, T)>,
-    ) -> Result<BTreeMap<Option<i32>, Vec<(String, i32, T)>>, Failure> {
+    ) -> Result<ByLeader<T>, Failure> {
         let partitions: Vec<_> = partitions.into_iter().collect();
         let names: BTreeSet<&str> = partitions.iter().map(|(topic, ..)| topic.as_str()).collect();
         let request = message(|request: &mut MetadataRequest| {

@@ -96,6 +96,7 @@ impl Reader {
         let mut child = Command::new("kcat")
             .args(["-C", "-b", bootstrap, "-t", topic, "-p", &partition.to_string()])
             .args(["-o", "beginning", "-u", "-q", "-f", "%o %s\n"])
+            .args(["-X", "socket.timeout.ms=4000"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

@@ -31,7 +31,7 @@ fn search(seeds: std::ops::Range<u64>) -> Exercised {
 }
 
 #[test]
-#[ignore = "two faults are open: seed 4 never ends (an ISR proposal refused at once is made again at once), seed 9 does not come to rest (an idle session keeps a follower's old broker epoch)"]
+#[ignore = "one find is open: in seed 17 the world reads a file for an answer after the same step has closed it"]
 fn a_hundred_random_worlds_hold_and_meet_everything() {
     let exercised = search(1..101);
     assert_eq!(search::missing(&exercised), [""; 0], "{exercised:#?}");

@@ -95,7 +95,8 @@ impl Reader {
     pub fn start(bootstrap: &str, topic: &str, partition: i32) -> Self {
         let mut child = Command::new("kcat")
             .args(["-C", "-b", bootstrap, "-t", topic, "-p", &partition.to_string()])
-            .args(["-o", "beginning", "-u", "-q", "-f", "%o %s\n"])
+            // -E: that all brokers are out of reach for a moment is no reason to end.
+            .args(["-E", "-o", "beginning", "-u", "-q", "-f", "%o %s\n"])
             .args(["-X", "socket.timeout.ms=4000"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 
+use highwater_core::error::ErrorCode;
 use highwater_core::record::{BatchBuilder, Codec};
 use highwater_tests::broker::{TestBroker, free_port};
 use highwater_tests::cluster::stored;
@@ -34,7 +35,11 @@ fn leader(first_port: u16) -> WireClient {
             && partition.isr_nodes.len() == usize::from(BROKERS)
             && partition.leader_id > 0
         {
-            return connect(partition.leader_id as u16);
+            // One broker may have heard who leads before the leader has.
+            let mut leader = connect(partition.leader_id as u16);
+            if fetch(&mut leader, TOPIC, 0, 0).error_code == ErrorCode::None {
+                return leader;
+            }
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }

@@ -246,6 +246,7 @@ impl BrokerConfig {
         Ok(Self {
             node_id: typed.number("node.id"),
             rack: typed.text("broker.rack"),
+            inter_broker_listener: inter_broker_listener(&typed, &listeners),
             listeners,
             advertised_listeners,
             log_dirs,
@@ -292,11 +293,6 @@ impl BrokerConfig {
             zookeeper_connect: typed.text("zookeeper.connect").filter(|text| !text.is_empty()),
             controlled_shutdown_max_retries: typed.number("controlled.shutdown.max.retries"),
             controlled_shutdown_retry_backoff_ms: typed.number("controlled.shutdown.retry.backoff.ms"),
-            inter_broker_listener: typed
-                .text("inter.broker.listener.name")
-                .or_else(|| typed.text("security.inter.broker.protocol"))
-                .unwrap_or_default()
-                .to_ascii_uppercase(),
             zookeeper_session_timeout_ms: typed.number("zookeeper.session.timeout.ms"),
             zookeeper_connection_timeout_ms: typed
                 .text("zookeeper.connection.timeout.ms")
@@ -318,6 +314,22 @@ impl Default for BrokerConfig {
             Err(bad) => unreachable!("a default is refused: {bad}"),
         }
     }
+}
+
+/// `inter.broker.listener.name`; else the listener that is called as `security.inter.broker.protocol`, or
+/// the first one.
+fn inter_broker_listener(typed: &Typed<'_>, listeners: &[Endpoint]) -> String {
+    if let Some(named) = typed
+        .text("inter.broker.listener.name")
+        .filter(|name| !name.is_empty())
+    {
+        return named.to_ascii_uppercase();
+    }
+    let protocol = typed.text("security.inter.broker.protocol").unwrap_or_default();
+    let called = listeners.iter().find(|endpoint| endpoint.name == protocol);
+    called
+        .or(listeners.first())
+        .map_or(protocol, |endpoint| endpoint.name.clone())
 }
 
 /// `log.dirs`, or `log.dir` if that is not set: at least one, and none twice.

@@ -185,8 +185,8 @@ impl Controller {
             epoch,
             epoch_version,
             config: config.clone(),
-            listener: inter_broker_listener(config).into(),
-            check_broker_epochs: true,
+            listener: config.inter_broker_listener.as_str().into(),
+            check_broker_epochs: config.check_broker_epochs,
             stage: Stage::Loading(loading::Loading::default()),
             mirror: Mirror::default(),
             image: Arc::new(image),
@@ -472,19 +472,6 @@ impl Controller {
 #[track_caller]
 fn note(cx: &mut Cx, build: impl FnOnce() -> ControlFact) {
     cx.emit(|| Fact::Control(build()));
-}
-
-/// Listener on which brokers reach each other: as named, or that of the protocol.
-fn inter_broker_listener(config: &BrokerConfig) -> &str {
-    let named = config.value("inter.broker.listener.name");
-    named.filter(|name| !name.is_empty()).unwrap_or_else(|| {
-        let plain = config
-            .listeners
-            .iter()
-            .find(|endpoint| endpoint.name == "PLAINTEXT");
-        let listener = plain.or_else(|| config.listeners.first());
-        listener.map_or("PLAINTEXT", |endpoint| &endpoint.name)
-    })
 }
 
 /// Splits operations, in their order, into lists that one multi can carry.

@@ -10,10 +10,10 @@ use super::caller::Caller;
 use super::changes::DurableWait;
 use super::directories::Then;
 use super::parked::{Growth, Parked};
-use super::produce::is_internal;
 use crate::cx::Cx;
 use crate::disk::{DirId, Lane};
 use crate::error::{ErrorCode, Refused};
+use crate::metadata::is_internal;
 use crate::protocol::messages::delete_records_request::DeleteRecordsPartition;
 use crate::protocol::messages::delete_records_response::{
     DeleteRecordsPartitionResult, DeleteRecordsTopicResult,

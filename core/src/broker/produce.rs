@@ -25,6 +25,7 @@ use super::work::Step;
 use crate::cx::Cx;
 use crate::disk::Lane;
 use crate::error::{ErrorCode, Refused};
+use crate::metadata::is_internal;
 use crate::protocol::StrBytes;
 use crate::protocol::produce::{
     ProducePartitionResponse, ProduceResponse, ProduceTopicResponse, RecordError,
@@ -383,14 +384,6 @@ impl ProduceWait {
             *answer = refusal(answer.index, plain(failed.clone()));
         }
     }
-}
-
-/// Topics that the brokers themselves write (`Topic.INTERNAL_TOPICS`).
-pub(super) fn is_internal(topic: &str) -> bool {
-    matches!(
-        topic,
-        "__consumer_offsets" | "__transaction_state" | "__share_group_state"
-    )
 }
 
 /// What a produce hears whose partition went away while it waited.

@@ -21,12 +21,10 @@ use crate::metadata::PartitionImage;
 use crate::protocol::messages::alter_partition_request as asked;
 use crate::protocol::messages::alter_partition_response as answered;
 use crate::protocol::messages::{AlterPartitionRequest, AlterPartitionResponse, message};
-use crate::types::{BrokerId, LeaderRecoveryState, TopicPartition, Uuid};
+use crate::types::{BrokerId, LeaderRecoveryState, NO_BROKER_EPOCH, TopicPartition, Uuid};
 
 /// From this version on the request names the epochs of the members (KIP-903).
 const FIRST_WITH_EPOCHS: i16 = 3;
-/// "Not known."
-const NO_BROKER_EPOCH: i64 = -1;
 
 impl Controller {
     pub(super) fn alter_partition(

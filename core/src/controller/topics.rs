@@ -13,13 +13,9 @@ use super::watching::watched_data;
 use super::{Controller, ReadFor};
 use crate::coordination::{Multi, Stat};
 use crate::cx::Cx;
-use crate::disk::Ticket;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::{Decide, MetadataImage, nodes, topics::assignment_of};
 use crate::types::TopicPartition;
-
-/// A controller has no tickets: what it decided is answered in order.
-const NO_TICKET: Ticket = 0;
 
 impl Decide for Controller {
     fn image(&self) -> &Arc<MetadataImage> {
@@ -52,10 +48,9 @@ impl Decide for Controller {
         Ok(())
     }
 
-    fn seal(&mut self, cx: &mut Cx) -> Ticket {
+    fn seal(&mut self, cx: &mut Cx) {
         self.seal_round(cx);
         self.release(cx);
-        NO_TICKET
     }
 }
 

@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use crate::coordination::Multi;
 use crate::cx::Cx;
-use crate::disk::Ticket;
 use crate::error::Refused;
 
 pub use image::{
@@ -41,8 +40,8 @@ pub trait Decide {
     /// Makes the change part of what is decided. It holds only if everything is as the image says.
     fn decide(&mut self, cx: &mut Cx, multi: &Multi) -> Result<(), Refused>;
 
-    /// Ends a request's changes: they become durable together. Answer when the ticket is done.
-    fn seal(&mut self, cx: &mut Cx) -> Ticket;
+    /// Ends a request's changes: they become durable together.
+    fn seal(&mut self, cx: &mut Cx);
 }
 
 #[cfg(test)]

@@ -156,14 +156,14 @@ pub fn delete_topic(name: &str) -> String {
     format!("{DELETE_TOPICS}/{name}")
 }
 
-/// Creates what a tree must have and this one has not.
-pub fn missing_nodes(tree: &Tree, cluster_id: &str) -> Multi {
-    let missing = PERSISTENT.iter().filter(|path| !tree.exists(path));
+/// Creates what a tree must have and this one has not; a new cluster's id is asked for only then.
+pub fn missing_nodes(exists: impl Fn(&str) -> bool, cluster_id: impl FnOnce() -> String) -> Multi {
+    let missing = PERSISTENT.iter().filter(|path| !exists(path));
     let multi = missing.fold(Multi::new(), |multi, path| multi.create(*path, ""));
-    if tree.exists(CLUSTER_ID) {
+    if exists(CLUSTER_ID) {
         return multi;
     }
-    multi.create(CLUSTER_ID, write(&ClusterId::new(cluster_id)))
+    multi.create(CLUSTER_ID, write(&ClusterId::new(cluster_id())))
 }
 
 /// Bytes of `/brokers/topics/NAME`.

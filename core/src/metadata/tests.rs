@@ -14,7 +14,8 @@ use topics::NewTopic;
 pub(crate) struct Decided {
     pub tree: Tree,
     image: Arc<MetadataImage>,
-    tickets: Ticket,
+    /// Requests that changed something.
+    pub seals: u32,
 }
 
 impl Decided {
@@ -36,9 +37,8 @@ impl Decide for Decided {
             .map_err(|error| Refused::new(ErrorCode::UnknownServerError, error.to_string()))
     }
 
-    fn seal(&mut self, _: &mut Cx) -> Ticket {
-        self.tickets += 1;
-        self.tickets
+    fn seal(&mut self, _: &mut Cx) {
+        self.seals += 1;
     }
 }
 
@@ -53,14 +53,14 @@ pub(crate) struct World {
 impl World {
     pub fn new() -> Self {
         let mut tree = Tree::default();
-        let first = nodes::missing_nodes(&tree, "Y2x1c3Rlci1pZC1vZi1pdA");
+        let first = nodes::missing_nodes(|path| tree.exists(path), || "Y2x1c3Rlci1pZC1vZi1pdA".to_owned());
         tree.apply(&first, 0).unwrap();
         let (image, _) = MetadataImage::read(&tree);
         Self {
             metadata: Decided {
                 tree,
                 image: Arc::new(image),
-                tickets: 0,
+                seals: 0,
             },
             rng: Rng::new(1),
             disk: DiskQueue::default(),

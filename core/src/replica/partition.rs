@@ -13,7 +13,7 @@
 use smallvec::SmallVec;
 
 use super::replication::Replication;
-use super::role::{PartitionState, Role};
+use super::role::Role;
 use super::unseen::Unseen;
 use super::waiting::{Acks, Moved, Waiting, Watcher};
 use crate::cx::Cx;
@@ -57,23 +57,6 @@ impl Partition {
             high_watermark,
             ..Self::offline(name, topic_id, dir)
         }
-    }
-
-    /// A partition led by this broker, which is its only replica: all that is written is below HW.
-    pub fn alone(cx: &mut Cx, shared: &Replication, log: Log, leader_epoch: LeaderEpoch) -> Self {
-        let log_end = log.log_end();
-        let mut partition = Self::new(log, log_end);
-        let state = PartitionState {
-            leader: shared.me,
-            leader_epoch,
-            partition_epoch: 0,
-            isr: vec![shared.me],
-            replicas: vec![shared.me],
-            ..PartitionState::default()
-        };
-        // Nothing was known before that could refuse it.
-        let _ = partition.make_leader(cx, shared, &state);
-        partition
     }
 
     /// A partition whose log directory is offline.

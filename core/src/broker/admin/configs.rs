@@ -241,10 +241,11 @@ impl<'a, 'cx, D: Decide> Work<'a, 'cx, D> {
     }
 
     fn finish<R>(self, response: R) -> Outcome<R> {
-        let ticket = self.is_changed.then(|| self.metadata.seal(self.cx));
+        if self.is_changed {
+            self.metadata.seal(self.cx);
+        }
         Outcome {
             response,
-            ticket,
             topics: self.topics,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Those that only read are functions of a [`Cluster`] and the request. Those that change something
 //! decide topic by topic, each from the image that the one before left, and answer an [`Outcome`]:
-//! the response to send once its ticket is done, and the topics whose logs the broker has to look after.
+//! the response to send once the change is durable, and the topics that it touched.
 //!
 //! Codes and messages are what a Kafka 4.4 broker answers to Kafka's own admin client.
 
@@ -18,7 +18,6 @@ mod topics;
 use std::sync::Arc;
 
 use crate::config::BrokerConfig;
-use crate::disk::Ticket;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::MetadataImage;
 use crate::protocol::StrBytes;
@@ -65,8 +64,6 @@ impl Cluster<'_> {
 #[derive(Clone, Debug)]
 pub struct Outcome<R> {
     pub response: R,
-    /// `None`: nothing changed, send it now.
-    pub ticket: Option<Ticket>,
     /// Topics that were created, marked for deletion, given more partitions or other settings.
     pub topics: Vec<Arc<str>>,
 }

@@ -80,7 +80,7 @@ fn topics_are_created_one_after_the_other_and_synced_once() {
         "a_b collides with one just created"
     );
     assert_eq!(outcome.topics.len(), 2);
-    assert!(outcome.ticket.is_some());
+    assert_eq!(world.metadata.seals, 1);
     let done = &outcome.response.topics[1];
     assert_eq!((done.num_partitions, done.replication_factor), (3, 1));
     assert_eq!(done.configs.as_ref().unwrap().len(), 37);
@@ -91,7 +91,10 @@ fn topics_are_created_one_after_the_other_and_synced_once() {
 fn validate_only_changes_nothing() {
     let mut world = World::new();
     let outcome = create(&mut world, &["a"], true);
-    assert_eq!((outcome.response.topics[0].error_code, outcome.ticket), (0, None));
+    assert_eq!(
+        (outcome.response.topics[0].error_code, world.metadata.seals),
+        (0, 0)
+    );
     assert!(world.image().topic("a").is_none());
 }
 
@@ -216,9 +219,13 @@ fn partitions_are_added_unless_only_asked() {
     });
     for (validate_only, partitions) in [(true, 3), (false, 5)] {
         request.validate_only = validate_only;
+        let before = world.metadata.seals;
         let outcome = world.with(|m, cx| create_partitions(m, cx, &nodes(), &request));
         let codes: Vec<_> = outcome.response.results.iter().map(|r| r.error_code).collect();
-        assert_eq!((codes, outcome.ticket.is_none()), (vec![0, 3], validate_only));
+        assert_eq!(
+            (codes, world.metadata.seals == before),
+            (vec![0, 3], validate_only)
+        );
         assert_eq!(world.image().topic("a").unwrap().partitions.len(), partitions);
     }
 }

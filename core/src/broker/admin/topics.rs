@@ -45,10 +45,11 @@ impl<D: Decide> Changes<'_, '_, D> {
     }
 
     fn finish<R>(self, response: R) -> Outcome<R> {
-        let ticket = (!self.topics.is_empty()).then(|| self.metadata.seal(self.cx));
+        if !self.topics.is_empty() {
+            self.metadata.seal(self.cx);
+        }
         Outcome {
             response,
-            ticket,
             topics: self.topics,
         }
     }

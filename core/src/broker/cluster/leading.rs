@@ -157,15 +157,11 @@ impl State {
         caller: &Caller,
         body: RequestBody,
     ) -> Option<RequestBody> {
-        let event = match &body {
-            RequestBody::AlterPartition(request) => Some((caller.version, request.clone())),
-            _ => None,
-        };
-        let leaving = match &body {
-            RequestBody::ControlledShutdown(request) => Some(request.clone()),
-            _ => None,
-        };
-        if event.is_none() && leaving.is_none() && !admin::is_change(&body) {
+        let is_of_a_broker = matches!(
+            body,
+            RequestBody::AlterPartition(_) | RequestBody::ControlledShutdown(_)
+        );
+        if !is_of_a_broker && !admin::is_change(&body) {
             return Some(body);
         }
         if self.cluster.controller.is_none() {
@@ -173,29 +169,27 @@ impl State {
             return None;
         }
         let token = self.token(Waits::Caller(*caller, Box::new(body.clone())));
-        if let Some((version, request)) = event {
-            let event = ControllerEvent::AlterPartition {
+        let event = match body {
+            RequestBody::AlterPartition(request) => ControllerEvent::AlterPartition {
                 caller: token,
-                version,
+                version: caller.version,
                 request,
-            };
-            self.tell_controller(cx, event);
-        } else if let Some(request) = leaving {
-            self.tell_controller(
-                cx,
-                ControllerEvent::ControlledShutdown {
-                    caller: token,
-                    request,
-                },
-            );
-        } else {
-            let config = self.config.clone();
-            let nodes = self.nodes_of_controller();
-            if let Some(controller) = &mut self.cluster.controller {
-                admin::change(controller, cx, &config, &nodes, caller.version, token, &body);
+            },
+            RequestBody::ControlledShutdown(request) => ControllerEvent::ControlledShutdown {
+                caller: token,
+                request,
+            },
+            body => {
+                let config = self.config.clone();
+                let nodes = self.nodes_of_controller();
+                if let Some(controller) = &mut self.cluster.controller {
+                    admin::change(controller, cx, &config, &nodes, caller.version, token, &body);
+                }
+                self.controller_goes_on(cx);
+                return None;
             }
-            self.controller_goes_on(cx);
-        }
+        };
+        self.tell_controller(cx, event);
         None
     }
 
@@ -430,12 +424,12 @@ impl State {
                 .collect(),
             ControlRequest::StopReplica(StopReplicaRequest { .. }) => Vec::new(),
         };
+        let image = self
+            .cluster
+            .controller
+            .as_ref()
+            .map(|controller| controller.image().clone());
         for (name, id) in named {
-            let image = self
-                .cluster
-                .controller
-                .as_ref()
-                .map(|controller| controller.image().clone());
             let topic = image.as_ref().and_then(|image| image.topic_even_deleting(&name));
             if let Some(topic) = topic.filter(|topic| topic.id == id) {
                 self.cluster.configs.learn_for(&name, id);

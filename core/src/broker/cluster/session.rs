@@ -4,6 +4,7 @@
 //! [`State::next_stage`] is asked again what is still missing; so a lost connection (outcome unknown)
 //! and a new session need no paths of their own.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,7 +19,7 @@ use crate::cx::Cx;
 use crate::io::{Level, Output};
 use crate::metadata::nodes;
 use crate::trace::Fact;
-use crate::types::BrokerId;
+use crate::types::NO_BROKER;
 
 /// Nodes asked for in one read.
 const READ_AT_ONCE: usize = 1000;
@@ -212,11 +213,6 @@ impl State {
     }
 
     fn nodes_seen(&mut self, cx: &mut Cx, found: &[Found]) {
-        let missing = nodes::PERSISTENT
-            .iter()
-            .zip(found)
-            .filter(|(_, found)| matches!(found, Found::Data(None)));
-        let mut multi = missing.fold(Multi::new(), |multi, (path, _)| multi.create(*path, ""));
         let id = match found.last() {
             Some(Found::Data(Some((bytes, _)))) => {
                 match nodes::parse::<nodes::ClusterId>(nodes::CLUSTER_ID, bytes) {
@@ -226,12 +222,16 @@ impl State {
             }
             _ => None,
         };
-        if id.is_none() {
-            let wanted = self
-                .disks_cluster_id()
-                .unwrap_or_else(|| cx.rng.uuid().to_string());
-            multi = multi.create(nodes::CLUSTER_ID, nodes::write(&nodes::ClusterId::new(wanted)));
-        }
+        let paths = nodes::PERSISTENT.iter().chain([&nodes::CLUSTER_ID]);
+        let there = paths
+            .zip(found)
+            .filter(|(_, found)| matches!(found, Found::Data(Some(_))));
+        let there: BTreeSet<&str> = there.map(|(path, _)| *path).collect();
+        let on_disk = self.disks_cluster_id();
+        let multi = nodes::missing_nodes(
+            |path| there.contains(path),
+            || on_disk.unwrap_or_else(|| cx.rng.uuid().to_string()),
+        );
         match id {
             Some(id) if multi.ops.is_empty() => self.cluster_known(cx, &id),
             _ => self.submit_multi(multi, OpFor::MakeNodes),
@@ -310,7 +310,7 @@ impl State {
             return;
         };
         let Some((bytes, stat)) = holder else {
-            self.controller_is(cx, NO_CONTROLLER);
+            self.controller_is(cx, NO_BROKER);
             return self.run_for_controller(cx, epoch.as_ref());
         };
         let node = match nodes::parse::<nodes::Controller>(nodes::CONTROLLER, bytes) {
@@ -413,6 +413,3 @@ pub(in crate::broker) fn data(path: &str, watch: bool) -> Read {
 pub(super) fn in_portions<T: Clone>(items: &[T]) -> impl Iterator<Item = Vec<T>> + '_ {
     items.chunks(READ_AT_ONCE).map(<[T]>::to_vec)
 }
-
-/// The controller's own id, or none.
-pub(super) const NO_CONTROLLER: BrokerId = -1;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ControlRequestKind, group_by_topic, name};
+use super::{ControlRequestKind, ControlTopic, group_by_topic, name};
 use crate::error::{ErrorCode, Malformed};
 use crate::protocol::primitives::{Reader, Writer};
 use crate::protocol::produce::decode_error_code;
@@ -53,13 +53,8 @@ impl Default for LeaderAndIsrRequest {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeaderAndIsrTopic {
-    pub name: Arc<str>,
-    /// Zero before version 5.
-    pub topic_id: Uuid,
-    pub partitions: Vec<LeaderAndIsrPartition>,
-}
+/// With its id from version 5 on.
+pub type LeaderAndIsrTopic = ControlTopic<LeaderAndIsrPartition>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeaderAndIsrPartition {
@@ -107,21 +102,18 @@ impl LeaderAndIsrRequest {
         if version >= FIRST_WITH_TOPIC_ID {
             request.kind = ControlRequestKind::from_code(reader.i8("request type")?);
         }
+        let partition = |reader: &mut Reader| LeaderAndIsrPartition::decode(reader, version);
         request.topics = if version >= FIRST_BY_TOPIC {
             reader.array("topics", LEAST_TOPIC_BYTES, |reader| {
-                LeaderAndIsrTopic::decode(reader, version)
+                LeaderAndIsrTopic::decode(
+                    reader,
+                    version >= FIRST_WITH_TOPIC_ID,
+                    LEAST_PARTITION_BYTES,
+                    partition,
+                )
             })?
         } else {
-            let partitions = reader.array("partitions", LEAST_PARTITION_BYTES, |reader| {
-                let topic = name(reader, "topic name")?;
-                LeaderAndIsrPartition::decode(reader, version).map(|partition| (topic, partition))
-            })?;
-            let topic = |(name, partitions)| LeaderAndIsrTopic {
-                name,
-                topic_id: Uuid::ZERO,
-                partitions,
-            };
-            group_by_topic(partitions).into_iter().map(topic).collect()
+            LeaderAndIsrTopic::decode_ungrouped(reader, LEAST_PARTITION_BYTES, partition)?
         };
         request.live_leaders = reader.array("live leaders", LEAST_LEADER_BYTES, LiveLeader::decode)?;
         reader.skip_tagged_fields()?;
@@ -129,6 +121,8 @@ impl LeaderAndIsrRequest {
     }
 
     pub fn encode(&self, writer: &mut Writer, version: i16) {
+        let partition =
+            |writer: &mut Writer, partition: &LeaderAndIsrPartition| partition.encode(writer, version);
         writer.i32(self.controller_id);
         if version >= FIRST_WITH_KRAFT_FLAG {
             writer.bool(self.is_kraft_controller);
@@ -142,49 +136,13 @@ impl LeaderAndIsrRequest {
         }
         if version >= FIRST_BY_TOPIC {
             writer.array("topics", &self.topics, |writer, topic| {
-                topic.encode(writer, version);
+                topic.encode(writer, version >= FIRST_WITH_TOPIC_ID, partition);
             });
         } else {
-            let each = |topic: &LeaderAndIsrTopic| topic.partitions.len();
-            writer.count("partitions", self.topics.iter().map(each).sum());
-            for topic in &self.topics {
-                for partition in &topic.partitions {
-                    writer.string("topic name", &topic.name);
-                    partition.encode(writer, version);
-                }
-            }
+            LeaderAndIsrTopic::encode_ungrouped(&self.topics, writer, partition);
         }
         writer.array("live leaders", &self.live_leaders, |writer, leader| {
             leader.encode(writer);
-        });
-        writer.tagged_fields(&[]);
-    }
-}
-
-impl LeaderAndIsrTopic {
-    fn decode(reader: &mut Reader, version: i16) -> Result<Self, Malformed> {
-        let mut topic = Self {
-            name: name(reader, "topic name")?,
-            topic_id: Uuid::ZERO,
-            partitions: Vec::new(),
-        };
-        if version >= FIRST_WITH_TOPIC_ID {
-            topic.topic_id = reader.uuid("topic id")?;
-        }
-        topic.partitions = reader.array("partitions", LEAST_PARTITION_BYTES, |reader| {
-            LeaderAndIsrPartition::decode(reader, version)
-        })?;
-        reader.skip_tagged_fields()?;
-        Ok(topic)
-    }
-
-    fn encode(&self, writer: &mut Writer, version: i16) {
-        writer.string("topic name", &self.name);
-        if version >= FIRST_WITH_TOPIC_ID {
-            writer.uuid(self.topic_id);
-        }
-        writer.array("partitions", &self.partitions, |writer, partition| {
-            partition.encode(writer, version);
         });
         writer.tagged_fields(&[]);
     }

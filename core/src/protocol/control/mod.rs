@@ -44,9 +44,9 @@ pub use update_metadata::{
 
 use std::sync::Arc;
 
-use super::primitives::Reader;
+use super::primitives::{Reader, Writer};
 use crate::error::Malformed;
-use crate::types::{BrokerId, LeaderEpoch};
+use crate::types::{BrokerId, LeaderEpoch, Uuid};
 
 /// "Being deleted", in place of a leader (`LeaderAndIsr.LeaderDuringDelete`).
 pub const LEADER_DURING_DELETE: BrokerId = -2;
@@ -90,6 +90,78 @@ fn name(reader: &mut Reader, what: &'static str) -> Result<Arc<str>, Malformed> 
 
 /// Topics by name, each with what is said of it.
 type ByTopic<T> = Vec<(Arc<str>, Vec<T>)>;
+
+/// A topic and what is said of its partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlTopic<P> {
+    pub name: Arc<str>,
+    /// Zero in versions that have none.
+    pub topic_id: Uuid,
+    pub partitions: Vec<P>,
+}
+
+impl<P> ControlTopic<P> {
+    fn decode(
+        reader: &mut Reader,
+        has_id: bool,
+        least_bytes: usize,
+        partition: impl FnMut(&mut Reader) -> Result<P, Malformed>,
+    ) -> Result<Self, Malformed> {
+        let name = name(reader, "topic name")?;
+        let topic_id = if has_id {
+            reader.uuid("topic id")?
+        } else {
+            Uuid::ZERO
+        };
+        let partitions = reader.array("partitions", least_bytes, partition)?;
+        reader.skip_tagged_fields()?;
+        Ok(Self {
+            name,
+            topic_id,
+            partitions,
+        })
+    }
+
+    fn encode(&self, writer: &mut Writer, has_id: bool, partition: impl FnMut(&mut Writer, &P)) {
+        writer.string("topic name", &self.name);
+        if has_id {
+            writer.uuid(self.topic_id);
+        }
+        writer.array("partitions", &self.partitions, partition);
+        writer.tagged_fields(&[]);
+    }
+
+    /// Topics of a version that names the topic with each partition.
+    fn decode_ungrouped(
+        reader: &mut Reader,
+        least_bytes: usize,
+        mut partition: impl FnMut(&mut Reader) -> Result<P, Malformed>,
+    ) -> Result<Vec<Self>, Malformed> {
+        let partitions = reader.array("partitions", least_bytes, |reader| {
+            let topic = name(reader, "topic name")?;
+            partition(reader).map(|partition| (topic, partition))
+        })?;
+        let topic = |(name, partitions)| Self {
+            name,
+            topic_id: Uuid::ZERO,
+            partitions,
+        };
+        Ok(group_by_topic(partitions).into_iter().map(topic).collect())
+    }
+
+    fn encode_ungrouped(topics: &[Self], writer: &mut Writer, mut partition: impl FnMut(&mut Writer, &P)) {
+        writer.count(
+            "partitions",
+            topics.iter().map(|topic| topic.partitions.len()).sum(),
+        );
+        for topic in topics {
+            for item in &topic.partitions {
+                writer.string("topic name", &topic.name);
+                partition(writer, item);
+            }
+        }
+    }
+}
 
 /// Old versions name the topic with each partition: gathers neighbours of one topic.
 fn group_by_topic<T>(items: Vec<(Arc<str>, T)>) -> ByTopic<T> {

@@ -197,7 +197,7 @@ fn stop_replica_reads_as_what_kafka_wrote_in_every_version() {
 fn an_old_stop_replica_cannot_delete_some_and_keep_others() {
     let request = stop_replica(3);
     for version in 0..3 {
-        let mut writer = crate::protocol::primitives::Writer::frame(version >= 2);
+        let mut writer = Writer::frame(version >= 2);
         request.encode(&mut writer, version);
         assert!(matches!(
             writer.finish_frame(),

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use super::{ControlRequestKind, group_by_topic, name};
+use super::{ControlRequestKind, ControlTopic, name};
 use crate::error::{ErrorCode, Malformed};
 use crate::protocol::primitives::{Reader, Writer, tagged_field};
 use crate::protocol::produce::decode_error_code;
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Uuid};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex};
 
 const FIRST_WITH_ENDPOINTS: i16 = 1;
 const FIRST_WITH_RACK: i16 = 2;
@@ -61,13 +61,8 @@ impl Default for UpdateMetadataRequest {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UpdateMetadataTopic {
-    pub name: Arc<str>,
-    /// Zero before version 7.
-    pub topic_id: Uuid,
-    pub partitions: Vec<UpdateMetadataPartition>,
-}
+/// With its id from version 7 on.
+pub type UpdateMetadataTopic = ControlTopic<UpdateMetadataPartition>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateMetadataPartition {
@@ -117,21 +112,18 @@ impl UpdateMetadataRequest {
         if version >= FIRST_BY_TOPIC {
             request.broker_epoch = reader.i64("broker epoch")?;
         }
+        let partition = |reader: &mut Reader| UpdateMetadataPartition::decode(reader, version);
         request.topics = if version >= FIRST_BY_TOPIC {
             reader.array("topics", LEAST_TOPIC_BYTES, |reader| {
-                UpdateMetadataTopic::decode(reader, version)
+                UpdateMetadataTopic::decode(
+                    reader,
+                    version >= FIRST_WITH_TOPIC_ID,
+                    LEAST_PARTITION_BYTES,
+                    partition,
+                )
             })?
         } else {
-            let partitions = reader.array("partitions", LEAST_PARTITION_BYTES, |reader| {
-                let topic = name(reader, "topic name")?;
-                UpdateMetadataPartition::decode(reader, version).map(|partition| (topic, partition))
-            })?;
-            let topic = |(name, partitions)| UpdateMetadataTopic {
-                name,
-                topic_id: Uuid::ZERO,
-                partitions,
-            };
-            group_by_topic(partitions).into_iter().map(topic).collect()
+            UpdateMetadataTopic::decode_ungrouped(reader, LEAST_PARTITION_BYTES, partition)?
         };
         request.live_brokers = reader.array("live brokers", LEAST_BROKER_BYTES, |reader| {
             UpdateMetadataBroker::decode(reader, version)
@@ -147,6 +139,8 @@ impl UpdateMetadataRequest {
     }
 
     pub fn encode(&self, writer: &mut Writer, version: i16) {
+        let partition =
+            |writer: &mut Writer, partition: &UpdateMetadataPartition| partition.encode(writer, version);
         writer.i32(self.controller_id);
         if version >= FIRST_WITH_KRAFT_FLAG {
             writer.bool(self.is_kraft_controller);
@@ -155,17 +149,10 @@ impl UpdateMetadataRequest {
         if version >= FIRST_BY_TOPIC {
             writer.i64(self.broker_epoch);
             writer.array("topics", &self.topics, |writer, topic| {
-                topic.encode(writer, version);
+                topic.encode(writer, version >= FIRST_WITH_TOPIC_ID, partition);
             });
         } else {
-            let each = |topic: &UpdateMetadataTopic| topic.partitions.len();
-            writer.count("partitions", self.topics.iter().map(each).sum());
-            for topic in &self.topics {
-                for partition in &topic.partitions {
-                    writer.string("topic name", &topic.name);
-                    partition.encode(writer, version);
-                }
-            }
+            UpdateMetadataTopic::encode_ungrouped(&self.topics, writer, partition);
         }
         writer.array("live brokers", &self.live_brokers, |writer, broker| {
             broker.encode(writer, version);
@@ -175,35 +162,6 @@ impl UpdateMetadataRequest {
             tags.push((KIND_TAG, tagged_field(|writer| writer.i8(self.kind.code()))));
         }
         writer.tagged_fields(&tags);
-    }
-}
-
-impl UpdateMetadataTopic {
-    fn decode(reader: &mut Reader, version: i16) -> Result<Self, Malformed> {
-        let mut topic = Self {
-            name: name(reader, "topic name")?,
-            topic_id: Uuid::ZERO,
-            partitions: Vec::new(),
-        };
-        if version >= FIRST_WITH_TOPIC_ID {
-            topic.topic_id = reader.uuid("topic id")?;
-        }
-        topic.partitions = reader.array("partitions", LEAST_PARTITION_BYTES, |reader| {
-            UpdateMetadataPartition::decode(reader, version)
-        })?;
-        reader.skip_tagged_fields()?;
-        Ok(topic)
-    }
-
-    fn encode(&self, writer: &mut Writer, version: i16) {
-        writer.string("topic name", &self.name);
-        if version >= FIRST_WITH_TOPIC_ID {
-            writer.uuid(self.topic_id);
-        }
-        writer.array("partitions", &self.partitions, |writer, partition| {
-            partition.encode(writer, version);
-        });
-        writer.tagged_fields(&[]);
     }
 }
 

@@ -68,7 +68,7 @@ const CPU: &str = "CPU s/GB";
 const USER: &str = "user s/GB";
 
 /// In the order of the table. The part of an id before the dot names the measurement (`--only`).
-pub const FIGURES: [Figure; 31] = [
+pub const FIGURES: [Figure; 44] = [
     figure(
         "start.first_answer",
         "start to first answer",
@@ -206,6 +206,79 @@ pub const FIGURES: [Figure; 31] = [
         "10,000 idle partitions, resident memory",
         "MB",
         Goal::None,
+    ),
+    figure(
+        "three.first_answer",
+        "three brokers: start until all know each other",
+        "ms",
+        Goal::ShareOfKafka(1.0 / 40.0),
+    ),
+    figure(
+        "three.memory",
+        "three: resident memory, idle",
+        "MB",
+        Goal::ShareOfKafka(1.0 / 20.0),
+    ),
+    figure(
+        "three.memory_loaded",
+        "three: resident memory, most under load",
+        "MB",
+        Goal::ShareOfKafka(1.0 / 20.0),
+    ),
+    figure(
+        "three.produce",
+        "three, RF 3: produce 1 KiB, one partition, acks=all",
+        "MB/s",
+        Goal::TimesKafka(3.0),
+    ),
+    figure(
+        "three.produce_cpu",
+        "three, RF 3: produce 1 KiB",
+        CPU,
+        Goal::ShareOfKafka(0.25),
+    ),
+    figure(
+        "three.p50",
+        "three, RF 3: 1000 msg/s, acks=all: p50",
+        "ms",
+        Goal::ShareOfKafka(0.5),
+    ),
+    figure(
+        "three.p99",
+        "three, RF 3: 1000 msg/s: p99",
+        "ms",
+        Goal::ShareOfKafka(1.0 / 3.0),
+    ),
+    figure("three.core", "three, RF 3: 1000 msg/s", "% of a core", Goal::None),
+    figure(
+        "three.partitions_create",
+        "three, RF 3: making 10,000 partitions, until quiet again",
+        "s",
+        Goal::None,
+    ),
+    figure(
+        "three.partitions_core",
+        "three, RF 3: 10,000 idle partitions",
+        "% of a core",
+        Goal::AtMost(2.0),
+    ),
+    figure(
+        "three.partitions_memory",
+        "three, RF 3: 10,000 idle partitions, resident memory",
+        "MB",
+        Goal::None,
+    ),
+    figure(
+        "failover.stopped",
+        "leader stopped cleanly: gap seen by a producer",
+        "s",
+        Goal::ShareOfKafka(0.25),
+    ),
+    figure(
+        "failover.killed",
+        "leader killed (session 9 s): next acknowledgement",
+        "s",
+        Goal::AtMost(9.3),
     ),
 ];
 

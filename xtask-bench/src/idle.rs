@@ -14,15 +14,24 @@ const LOOK: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(60);
 
 pub fn started(broker: &Broker) -> Result<Values> {
+    let [answer, memory] = after_start(broker)?;
+    Ok(vec![("start.first_answer", answer), ("start.memory", memory)])
+}
+
+/// Milliseconds to the first answer, and megabytes a second later.
+pub fn after_start(broker: &Broker) -> Result<[f64; 2]> {
     std::thread::sleep(Duration::from_secs(1));
-    Ok(vec![
-        ("start.first_answer", broker.first_answer.as_secs_f64() * 1e3),
-        ("start.memory", mb(broker.memory()?.resident_kib)),
-    ])
+    let memory = mb(broker.memory()?.resident_kib);
+    Ok([broker.first_answer.as_secs_f64() * 1e3, memory])
 }
 
 pub fn most_memory(broker: &Broker) -> Result<Values> {
-    Ok(vec![("memory.loaded", mb(broker.memory()?.peak_kib))])
+    Ok(vec![("memory.loaded", most_mb(broker)?)])
+}
+
+/// Megabytes at the most since the start.
+pub fn most_mb(broker: &Broker) -> Result<f64> {
+    Ok(mb(broker.memory()?.peak_kib))
 }
 
 /// Connections that have had one answer each and then are silent.
@@ -45,23 +54,25 @@ pub fn connections(broker: &Broker, plan: &Plan) -> Result<Values> {
 
 /// Partitions that nobody writes to or reads from.
 pub fn partitions(broker: &Broker, plan: &Plan) -> Result<Values> {
+    let [create, core, memory] = many_partitions(broker, plan)?;
+    Ok(vec![
+        ("partitions.create", create),
+        ("partitions.core", core),
+        ("partitions.memory", memory),
+    ])
+}
+
+/// Seconds to make them, percent of a core when they idle, megabytes.
+pub fn many_partitions(broker: &Broker, plan: &Plan) -> Result<[f64; 3]> {
     let began = Instant::now();
     for topic in 0..plan.idle_topics {
-        topics::create(
-            &broker.address(),
-            &format!("idle-{topic}"),
-            PARTITIONS_OF_IDLE_TOPIC,
-        )?;
+        topics::create(broker, &format!("idle-{topic}"), PARTITIONS_OF_IDLE_TOPIC)?;
     }
     // Kafka answers first and makes the files after.
     wait_until_quiet(broker)?;
     let took_s = (began.elapsed() - LOOK).as_secs_f64();
     let share = core_share(broker, plan)?;
-    Ok(vec![
-        ("partitions.create", took_s),
-        ("partitions.core", share),
-        ("partitions.memory", mb(broker.memory()?.resident_kib)),
-    ])
+    Ok([took_s, share, mb(broker.memory()?.resident_kib)])
 }
 
 /// Waits until the broker has done what it was asked for before: that shall not count as idling.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::broker::free_ports;
 use crate::{Result, at, root};
 
 /// What `kafka-server-start.sh` gives the virtual machine.
@@ -39,30 +40,35 @@ pub fn java_is_there() -> bool {
     java.is_ok_and(|status| status.success()) && root().join("target/clients/java/lib").is_dir()
 }
 
-/// A broker that is its own controller, formatted and ready to be started.
-pub fn broker(jars: &Path, directory: &Path, port: u16, controller_port: u16) -> Result<Command> {
-    let properties = format!(
-        "process.roles=broker,controller\nnode.id=1\n\
-         listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}\n\
-         controller.listener.names=CONTROLLER\n\
-         controller.quorum.voters=1@127.0.0.1:{controller_port}\n\
-         offsets.topic.replication.factor=1\nlog.dirs={}\n",
-        directory.join("data").display()
-    );
-    let file = directory.join("server.properties");
-    at(&file, std::fs::write(&file, properties))?;
-    let mut format = java(jars, &[]);
-    format.args([
-        "kafka.tools.StorageTool",
-        "format",
-        "--cluster-id",
-        CLUSTER_ID,
-        "--config",
-    ]);
-    run(format.arg(&file))?;
-    let mut broker = java(jars, &[&HEAP[..], &COLLECTOR].concat());
-    broker.arg("kafka.Kafka").arg(file);
-    Ok(broker)
+/// Brokers that are controllers too, formatted and ready to be started.
+pub fn brokers(jars: &Path, directory: &Path, ports: &[u16]) -> Result<Vec<Command>> {
+    let controllers = free_ports(ports.len() as u16)?;
+    let voters: Vec<String> = (1..)
+        .zip(&controllers)
+        .map(|(id, port): (u16, _)| format!("{id}@127.0.0.1:{port}"))
+        .collect();
+    let internal = ports.len();
+    let mut brokers = Vec::new();
+    for ((id, port), controller) in (1_u16..).zip(ports).zip(&controllers) {
+        let properties = format!(
+            "process.roles=broker,controller\nnode.id={id}\n\
+             listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
+             controller.listener.names=CONTROLLER\n\
+             controller.quorum.voters={}\n\
+             offsets.topic.replication.factor={internal}\nlog.dirs={}\n",
+            voters.join(","),
+            directory.join(format!("data-{id}")).display()
+        );
+        let file = directory.join(format!("server-{id}.properties"));
+        at(&file, std::fs::write(&file, properties))?;
+        let mut format = java(jars, &[]);
+        format.args(["kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID]);
+        run(format.arg("--config").arg(&file))?;
+        let mut broker = java(jars, &[&HEAP[..], &COLLECTOR].concat());
+        broker.arg("kafka.Kafka").arg(file);
+        brokers.push(broker);
+    }
+    Ok(brokers)
 }
 
 /// Kafka's own producer with its default settings: `count` messages of 100 bytes with acks=all.

@@ -32,18 +32,18 @@ pub const ALL: [Load; 7] = [
 ];
 
 /// What some work took.
-struct Work {
+pub struct Work {
     seconds: f64,
     cpu: Cpu,
     gb: f64,
 }
 
 impl Work {
-    fn mb_a_second(&self) -> f64 {
+    pub fn mb_a_second(&self) -> f64 {
         self.gb * 1e3 / self.seconds
     }
 
-    fn cpu_per_gb(&self) -> f64 {
+    pub fn cpu_per_gb(&self) -> f64 {
         self.cpu.total_s() / self.gb
     }
 
@@ -65,7 +65,7 @@ impl Loads {
     /// Produces and fetches, so that caches are filled and Kafka's code is compiled.
     pub fn warm(&self, broker: &Broker) -> Result<()> {
         for topic in ["warm", "warm-again"] {
-            topics::create(&broker.address(), topic, 1)?;
+            topics::create(broker, topic, 1)?;
             produce(
                 broker,
                 topic,
@@ -75,16 +75,21 @@ impl Loads {
                 self.plan.warm_bytes / 2,
             )?;
             fetch(broker, topic, 1, &self.one_kib, self.plan.warm_bytes / 2)?;
-            topics::delete(&broker.address(), topic)?;
+            topics::delete(broker, topic)?;
         }
         Ok(())
     }
 
+    /// So many bytes in messages of 1 KiB with acks=all.
+    pub fn produce_one_kib(&self, broker: &Broker, topic: &str, bytes: u64) -> Result<Work> {
+        produce(broker, topic, 1, &ACKS_ALL, &self.one_kib, bytes)
+    }
+
     fn one_kib(&self, broker: &Broker, topic: &str) -> Result<Values> {
-        topics::create(&broker.address(), topic, 1)?;
-        let produced = produce(broker, topic, 1, &ACKS_ALL, &self.one_kib, self.plan.bytes_of_1k)?;
+        topics::create(broker, topic, 1)?;
+        let produced = self.produce_one_kib(broker, topic, self.plan.bytes_of_1k)?;
         let fetched = fetch(broker, topic, 1, &self.one_kib, self.plan.bytes_of_1k)?;
-        topics::delete(&broker.address(), topic)?;
+        topics::delete(broker, topic)?;
         Ok(vec![
             ("1k.produce", produced.mb_a_second()),
             ("1k.produce_cpu", produced.cpu_per_gb()),
@@ -95,7 +100,7 @@ impl Loads {
     }
 
     fn hundred_bytes(&self, broker: &Broker, topic: &str) -> Result<Values> {
-        topics::create(&broker.address(), topic, 1)?;
+        topics::create(broker, topic, 1)?;
         let settings = [("acks", "1"), ("linger.ms", "20")];
         let produced = produce(
             broker,
@@ -106,7 +111,7 @@ impl Loads {
             self.plan.bytes_of_100b,
         )?;
         let fetched = fetch(broker, topic, 1, &self.hundred, self.plan.bytes_of_100b)?;
-        topics::delete(&broker.address(), topic)?;
+        topics::delete(broker, topic)?;
         Ok(vec![
             ("100b.produce", produced.mb_a_second() / 100.0),
             ("100b.produce_cpu", produced.cpu_per_gb()),
@@ -134,18 +139,18 @@ impl Loads {
 
     /// Counted in bytes before compression.
     fn compressed(&self, broker: &Broker, topic: &str, codec: &str) -> Result<Work> {
-        topics::create(&broker.address(), topic, 1)?;
+        topics::create(broker, topic, 1)?;
         let settings = [("acks", "all"), ("linger.ms", "20"), ("compression.type", codec)];
         let produced = produce(broker, topic, 1, &settings, &self.json, self.plan.bytes_of_json)?;
-        topics::delete(&broker.address(), topic)?;
+        topics::delete(broker, topic)?;
         Ok(produced)
     }
 
     fn six_partitions(&self, broker: &Broker, topic: &str) -> Result<Values> {
-        topics::create(&broker.address(), topic, 6)?;
+        topics::create(broker, topic, 6)?;
         produce(broker, topic, 6, &ACKS_ALL, &self.one_kib, self.plan.bytes_of_1k)?;
         let fetched = fetch(broker, topic, 6, &self.one_kib, self.plan.bytes_of_1k)?;
-        topics::delete(&broker.address(), topic)?;
+        topics::delete(broker, topic)?;
         Ok(vec![
             ("six.fetch", fetched.mb_a_second() / 1e3),
             ("six.fetch_cpu", fetched.cpu_per_gb()),
@@ -156,12 +161,12 @@ impl Loads {
         if !kafka::java_is_there() {
             return Ok(Vec::new());
         }
-        topics::create(&broker.address(), topic, 1)?;
+        topics::create(broker, topic, 1)?;
         let count = self.plan.bytes_of_java / 100;
         let before = broker.cpu()?;
         let bytes_a_second = kafka::producer_performance(&broker.address(), topic, count)?;
         let cpu_s = broker.cpu()?.since(before).total_s();
-        topics::delete(&broker.address(), topic)?;
+        topics::delete(broker, topic)?;
         Ok(vec![
             ("java.produce", bytes_a_second / 1e6),
             ("java.produce_cpu", cpu_s * 1e9 / self.plan.bytes_of_java as f64),
@@ -169,15 +174,8 @@ impl Loads {
     }
 
     fn steady(&self, broker: &Broker, topic: &str) -> Result<Values> {
-        topics::create(&broker.address(), topic, 1)?;
-        // The first second finds the topic new and connections cold.
-        load::produce_steadily(&broker.address(), topic, &self.hundred, STEADY_A_SECOND, 1)?;
-        let before = broker.cpu()?;
+        let (took_ms, cpu_s) = self.steadily(broker, topic)?;
         let seconds = self.plan.steady_s;
-        let took_ms =
-            load::produce_steadily(&broker.address(), topic, &self.hundred, STEADY_A_SECOND, seconds)?;
-        let cpu_s = broker.cpu()?.since(before).total_s();
-        topics::delete(&broker.address(), topic)?;
         Ok(vec![
             ("steady.p50", statistics::quantile(&took_ms, 0.5)),
             ("steady.p99", statistics::quantile(&took_ms, 0.99)),
@@ -188,6 +186,25 @@ impl Loads {
                 cpu_s * 1e6 / f64::from(STEADY_A_SECOND * seconds),
             ),
         ])
+    }
+
+    /// What each message of the steady load took in milliseconds, least first, and the processor time
+    /// of all in seconds.
+    pub fn steadily(&self, broker: &Broker, topic: &str) -> Result<(Vec<f64>, f64)> {
+        topics::create(broker, topic, 1)?;
+        // The first second finds the topic new and connections cold.
+        load::produce_steadily(&broker.address(), topic, &self.hundred, STEADY_A_SECOND, 1)?;
+        let before = broker.cpu()?;
+        let took_ms = load::produce_steadily(
+            &broker.address(),
+            topic,
+            &self.hundred,
+            STEADY_A_SECOND,
+            self.plan.steady_s,
+        )?;
+        let cpu_s = broker.cpu()?.since(before).total_s();
+        topics::delete(broker, topic)?;
+        Ok((took_ms, cpu_s))
     }
 }
 

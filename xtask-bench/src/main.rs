@@ -5,6 +5,7 @@
 //! absolute figures wander. Everything is bounded, and each process that is started here is ended here.
 
 mod broker;
+mod failover;
 mod figures;
 mod floors;
 mod idle;
@@ -19,7 +20,9 @@ mod report;
 mod run;
 mod statistics;
 mod table;
+mod three;
 mod topics;
+mod zookeeper;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,7 +46,7 @@ struct Arguments {
     /// Less of everything: a look, in under 4 minutes
     #[arg(long)]
     quick: bool,
-    /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady); may be given again
+    /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady, three, failover); may be given again
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Put the table into the book's page on performance

@@ -1,5 +1,6 @@
 //! What the kernel knows of a process: processor time and memory, from `/proc`.
 
+use std::iter::Sum;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -26,13 +27,31 @@ impl Cpu {
     }
 }
 
+impl Sum for Cpu {
+    fn sum<I: Iterator<Item = Self>>(each: I) -> Self {
+        each.fold(Self::default(), |all, one| Self {
+            user_s: all.user_s + one.user_s,
+            system_s: all.system_s + one.system_s,
+        })
+    }
+}
+
 /// Memory of a process that lies in RAM.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     /// At present.
     pub resident_kib: f64,
     /// The most it ever was.
     pub peak_kib: f64,
+}
+
+impl Sum for Memory {
+    fn sum<I: Iterator<Item = Self>>(each: I) -> Self {
+        each.fold(Self::default(), |all, one| Self {
+            resident_kib: all.resident_kib + one.resident_kib,
+            peak_kib: all.peak_kib + one.peak_kib,
+        })
+    }
 }
 
 pub fn cpu_of(pid: u32) -> Result<Cpu> {

@@ -13,6 +13,10 @@ pub struct Plan {
     pub bytes_of_100b: u64,
     pub bytes_of_json: u64,
     pub bytes_of_java: u64,
+    /// To three brokers.
+    pub bytes_of_three: u64,
+    /// How often leaders are stopped and killed.
+    pub failovers: u32,
     pub steady_s: u32,
     pub idle_connections: usize,
     pub idle_topics: i32,
@@ -21,6 +25,8 @@ pub struct Plan {
 
 /// Partitions of each topic that idles.
 pub const PARTITIONS_OF_IDLE_TOPIC: i32 = 1000;
+/// Three brokers are warmed by this share of what warms one: each byte is written three times.
+pub const WARMING_OF_THREE_SHARE: u64 = 3;
 /// Messages a second of the steady load.
 pub const STEADY_A_SECOND: u32 = 1000;
 
@@ -35,6 +41,8 @@ impl Plan {
             bytes_of_100b: 500_000_000,
             bytes_of_json: 500_000_000,
             bytes_of_java: 200_000_000,
+            bytes_of_three: 1_000_000_000,
+            failovers: 3,
             steady_s: 8,
             idle_connections: 5000,
             idle_topics: 10,
@@ -52,6 +60,8 @@ impl Plan {
             bytes_of_100b: 200_000_000,
             bytes_of_json: 200_000_000,
             bytes_of_java: 50_000_000,
+            bytes_of_three: 250_000_000,
+            failovers: 1,
             steady_s: 3,
             idle_connections: 5000,
             idle_topics: 10,

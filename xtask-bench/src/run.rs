@@ -5,17 +5,26 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::broker::{Broker, System};
+use crate::broker::{Broker, Shape, System};
 use crate::figures;
 use crate::floors::{self, Floors};
 use crate::loads::{self, Loads, Values};
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::report::Report;
-use crate::{Against, Arguments, Result, idle, kafka, meter, root, said, table};
+use crate::{Against, Arguments, Result, failover, idle, kafka, meter, root, said, table, three, zookeeper};
 
 /// Measurements besides the loads.
-const OTHERS: [&str; 4] = ["floors", "start", "connections", "partitions"];
+const OTHERS: [&str; 6] = [
+    "floors",
+    "start",
+    "connections",
+    "partitions",
+    "three",
+    "failover",
+];
+/// Kafka needs minutes for 30,000 logs on a small machine, and is not asked for them.
+const MANY_LOGS_OF: &str = "Highwater";
 
 struct Run<'a> {
     out: &'a Path,
@@ -54,6 +63,8 @@ pub fn run(arguments: &Arguments, out: &Path) -> Result<Report> {
     run.starts()?;
     run.loads()?;
     run.idle()?;
+    run.three()?;
+    run.failover()?;
     run.bar.finish_and_clear();
     Ok(run.report)
 }
@@ -70,7 +81,10 @@ impl Run<'_> {
         let loads: u64 = loads::ALL.iter().map(|(name, _)| count(name)).sum();
         let warming = u64::from(loads > 0);
         let idle: u64 = ["connections", "partitions"].iter().map(count).sum();
-        count(&"floors") * runs + systems * (runs * (count(&"start") + loads) + warming + idle)
+        let one = runs * (count(&"start") + loads) + warming + idle;
+        let three = count(&"three") * (2 + 2 * runs);
+        let failovers = count(&"failover") * u64::from(self.loads.plan.failovers);
+        count(&"floors") * runs + systems * (one + three + failovers) + count(&"three")
     }
 
     fn floors(&mut self) -> Result<()> {
@@ -110,7 +124,7 @@ impl Run<'_> {
         for _ in 0..self.loads.plan.runs {
             for system in self.systems.clone() {
                 self.bar.set_message(format!("{} starts", system.name()));
-                let broker = Broker::start(&system, self.out, "start")?;
+                let broker = Broker::start(&system, Shape::One, self.out, "start")?;
                 let values = idle::started(&broker)?;
                 drop(broker);
                 self.note("start", &system, &values);
@@ -128,7 +142,7 @@ impl Run<'_> {
         let mut brokers = Vec::new();
         for system in self.systems.clone() {
             self.bar.set_message(format!("{} warms up", system.name()));
-            let broker = Broker::start(&system, self.out, "loads")?;
+            let broker = Broker::start(&system, Shape::One, self.out, "loads")?;
             self.loads.warm(&broker)?;
             self.bar.inc(1);
             brokers.push((system, broker));
@@ -156,7 +170,7 @@ impl Run<'_> {
             return Ok(());
         }
         for system in self.systems.clone() {
-            let broker = Broker::start(&system, self.out, "idle")?;
+            let broker = Broker::start(&system, Shape::One, self.out, "idle")?;
             if connections {
                 self.bar
                     .set_message(format!("{}: idle connections", system.name()));
@@ -168,6 +182,55 @@ impl Run<'_> {
                     .set_message(format!("{}: idle partitions", system.name()));
                 let values = idle::partitions(&broker, &self.loads.plan)?;
                 self.note("partitions", &system, &values);
+            }
+        }
+        Ok(())
+    }
+
+    /// One cluster after the other: two at a time do not fit into a small machine.
+    fn three(&mut self) -> Result<()> {
+        if !self.wants("three") {
+            return Ok(());
+        }
+        for system in self.systems.clone() {
+            self.bar.set_message(format!("three: {} starts", system.name()));
+            let broker = Broker::start(&system, Shape::Three, self.out, "three")?;
+            self.note("three", &system, &three::started(&broker)?);
+            self.bar.set_message(format!("three: {} warms up", system.name()));
+            three::warm(&self.loads, &broker)?;
+            self.bar.inc(1);
+            for turn in 0..self.loads.plan.runs {
+                self.bar.set_message(format!("three: {}", system.name()));
+                let values = three::produce(&self.loads, &broker, &format!("three-{turn}"))?;
+                self.note("three", &system, &values);
+            }
+            for turn in 0..self.loads.plan.runs {
+                let values = three::steady(&self.loads, &broker, &format!("steady-{turn}"))?;
+                self.note("three", &system, &values);
+            }
+            let load = meter::load_average();
+            self.take("three", &system, &three::most_memory(&broker)?, load);
+            if system.name() == MANY_LOGS_OF {
+                self.bar.set_message("three: idle partitions");
+                self.note("three", &system, &three::partitions(&self.loads, &broker)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn failover(&mut self) -> Result<()> {
+        if !self.wants("failover") {
+            return Ok(());
+        }
+        if !zookeeper::is_there() {
+            return Err("ZooKeeper is not installed, which fail-over needs: `apt install zookeeper`, or name other measurements with --only".to_owned());
+        }
+        for system in self.systems.clone() {
+            self.bar.set_message(format!("fail-over: {}", system.name()));
+            let mut broker = Broker::start(&system, Shape::Apart, self.out, "failover")?;
+            for _ in 0..self.loads.plan.failovers {
+                let values = failover::measure(&mut broker)?;
+                self.note("failover", &system, &values);
             }
         }
         Ok(())

@@ -296,12 +296,10 @@ fn rust(options: &Options) -> Result<Done, String> {
     tests("rust", &[], options)
 }
 
-/// The binary that the tests in package highwater-tests start.
+/// The binary that the tests in package highwater-tests start, and those tests. Everything of the default
+/// members in one go: a smaller choice of packages has other features and would compile the core again.
 fn build_binary(name: &str) -> Result<(), String> {
-    let outcome = job::watch(
-        name,
-        cargo(&["build", "--profile", "ci", "--package", "highwater"]),
-    )?;
+    let outcome = job::watch(name, cargo(&["build", "--profile", "ci", "--bins", "--tests"]))?;
     if outcome.success {
         Ok(())
     } else {
@@ -322,7 +320,7 @@ fn real_clients(options: &Options) -> Result<Done, String> {
             clients::prepare(name)?;
         }
     }
-    let mut arguments = vec!["--package", "highwater-tests", "--test", "clients"];
+    let mut arguments = vec!["--test", "clients"];
     if !skips(options, "java") {
         arguments.extend(["--test", "kafka_reads_our_files", "--test", "kafka_tools"]);
     }
@@ -331,21 +329,16 @@ fn real_clients(options: &Options) -> Result<Done, String> {
 
 fn zookeeper(options: &Options) -> Result<Done, String> {
     build_binary("zookeeper")?;
-    let package = ["--package", "highwater-tests"];
-    let service = [&package[..], &["--test", "zookeeper"]].concat();
+    let service = tests("zookeeper", &["--test", "zookeeper"], options)?;
     // Each test there starts three brokers: one after the other.
-    let cluster = [&package[..], &["--test", "cluster", "--", "--test-threads=1"]].concat();
-    Ok(tests("zookeeper", &service, options)?.and(&tests("zookeeper", &cluster, options)?))
+    let cluster = ["--test", "cluster", "--", "--test-threads=1"];
+    Ok(service.and(&tests("zookeeper", &cluster, options)?))
 }
 
 fn browser(options: &Options) -> Result<Done, String> {
     build_binary("browser")?;
     clients::axe()?;
-    tests(
-        "browser",
-        &["--package", "highwater-tests", "--test", "browser"],
-        options,
-    )
+    tests("browser", &["--test", "browser"], options)
 }
 
 fn soak(options: &Options) -> Result<Done, String> {
@@ -357,14 +350,7 @@ fn soak(options: &Options) -> Result<Done, String> {
     }
     // No default test target: every width and theme of the page.
     clients::axe()?;
-    let browser = [
-        "--package",
-        "highwater-tests",
-        "--test",
-        "browser",
-        "--",
-        "--ignored",
-    ];
+    let browser = ["--test", "browser", "--", "--ignored"];
     Ok(long.and(&tests("soak", &browser, options)?))
 }
 

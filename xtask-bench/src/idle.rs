@@ -11,7 +11,7 @@ use crate::{Result, topics};
 const QUIET_SHARE: f64 = 0.1;
 const LOOK: Duration = Duration::from_millis(500);
 /// No broker is busy for so long after its last answer, unless something is broken.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(180);
 
 pub fn started(broker: &Broker) -> Result<Values> {
     let [answer, memory] = after_start(broker)?;

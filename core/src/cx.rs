@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use crate::disk::DiskQueue;
-use crate::trace::{EventId, Fact, Site, Trace};
+use crate::trace::{EventId, Fact, Site, Timer, Trace};
 use crate::types::{Millis, Rng};
 
 /// Passed down from [`Broker::handle`](crate::broker) through every decision.
@@ -27,5 +27,13 @@ impl Cx<'_> {
         }
         self.trace
             .push(self.now, self.cause, build(), Site(Some(Location::caller())))
+    }
+
+    /// A timer is due that was set because of that event (none, for one that only the clock drives): what
+    /// is decided now follows from it.
+    #[track_caller]
+    pub fn timer_due(&mut self, timer: Timer, because: EventId) {
+        self.cause = because;
+        self.cause = self.emit(|| Fact::TimerDue { timer });
     }
 }

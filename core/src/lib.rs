@@ -25,6 +25,9 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod mutation;
+
 pub mod broker;
 pub mod config;
 pub mod controller;

@@ -13,10 +13,12 @@ use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
 
 mod control;
 mod replication;
+mod timer;
 mod world;
 
 pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
 pub use replication::{FetchPause, FollowerLag, HighWatermarkHold, TruncateReason};
+pub use timer::Timer;
 pub use world::WorldFact;
 
 /// Who emitted an event: a broker's id, or a number the simulator gives to clients.
@@ -281,6 +283,10 @@ pub enum Fact {
         broker: BrokerId,
         epoch: i64,
     },
+    /// Something is due by the broker's clock.
+    TimerDue {
+        timer: Timer,
+    },
     ControllerElected {
         broker: BrokerId,
         epoch: i32,
@@ -501,6 +507,7 @@ impl fmt::Display for Fact {
             BrokerRegistered { broker, epoch } => {
                 write!(f, "broker {broker} is registered, broker epoch {epoch}")
             }
+            TimerDue { timer } => timer.fmt(f),
             ControllerElected { broker, epoch } => {
                 write!(f, "broker {broker} is controller, epoch {epoch}")
             }

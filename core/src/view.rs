@@ -5,6 +5,10 @@
 //! into a broker: the same fold shows a simulation, a recording and a live cluster. That it misses
 //! nothing is tested: after every step of a simulated world it equals what the brokers hold.
 //!
+//! A fact is *visible* if it changes the view, packets aside: that is what [`apply`](ClusterView::apply)
+//! answers, and nobody else decides it. Whoever steps through a run stops there, and at what a story
+//! names; idle fetches and pings go by.
+//!
 //! Invariants
 //! - it depends on the facts and their order alone
 //! - a broker that is down has no replicas here; what its disk holds is known when it opens them again
@@ -25,6 +29,7 @@ pub struct ClusterView {
     pub coordination_up: bool,
     /// Links that carry nothing, by the nodes they lead from and to.
     pub cut: BTreeSet<(NodeId, NodeId)>,
+    pub clients: BTreeMap<NodeId, ClientView>,
     /// Requests and answers on their way.
     pub packets: BTreeMap<u64, PacketView>,
 }
@@ -36,6 +41,10 @@ pub struct BrokerView {
     pub paused: bool,
     pub clock_ahead_ms: Millis,
     pub disk_delay_ms: Millis,
+    /// Its disk has only so much room left, or none.
+    pub disk_filled: bool,
+    /// Of its office, if it takes itself for the controller.
+    pub controller_epoch: Option<i32>,
     #[serde(with = "by_name")]
     pub replicas: BTreeMap<TopicPartition, ReplicaView>,
 }
@@ -62,6 +71,17 @@ pub enum RoleView {
     Follower {
         leader: BrokerId,
     },
+}
+
+/// What a client was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientView {
+    /// Records that it was told are stored, or that it sent with acks=0.
+    pub acknowledged: u64,
+    /// Records that it gave up.
+    pub failed: u64,
+    /// The next offset that a consumer reads.
+    pub position: Option<Offset>,
 }
 
 /// A packet on its way.
@@ -107,6 +127,14 @@ impl ClusterView {
                 replicas.insert(partition.clone(), opened);
                 true
             }
+            Fact::ControllerElected { epoch, .. } => {
+                let seen = self.brokers.entry(broker).or_default();
+                set(&mut seen.controller_epoch, Some(*epoch))
+            }
+            Fact::ControllerResigned { .. } => {
+                let seen = self.brokers.entry(broker).or_default();
+                set(&mut seen.controller_epoch, None)
+            }
             Fact::ReplicaClosed { partition } => {
                 let seen = self.brokers.get_mut(&broker);
                 seen.is_some_and(|seen| seen.replicas.remove(partition).is_some())
@@ -124,31 +152,67 @@ impl ClusterView {
 
     fn apply_world(&mut self, fact: &WorldFact) -> bool {
         match fact {
-            WorldFact::BrokerStarted { broker } => {
-                let seen = self.brokers.entry(*broker).or_default();
-                seen.up = true;
-            }
+            WorldFact::BrokerStarted { broker } => set(&mut self.broker_mut(*broker).up, true),
             WorldFact::BrokerCrashed { broker, .. } | WorldFact::BrokerStopped { broker, .. } => {
-                let seen = self.brokers.entry(*broker).or_default();
-                (seen.up, seen.paused) = (false, false);
+                let seen = self.broker_mut(*broker);
+                (seen.up, seen.paused, seen.controller_epoch) = (false, false, None);
                 seen.replicas.clear();
+                true
             }
-            WorldFact::BrokerPaused { broker } => self.brokers.entry(*broker).or_default().paused = true,
-            WorldFact::BrokerResumed { broker } => self.brokers.entry(*broker).or_default().paused = false,
-            WorldFact::CoordinationStarted => self.coordination_up = true,
-            WorldFact::CoordinationCrashed => self.coordination_up = false,
-            WorldFact::LinkCut { from, to } => {
-                self.cut.insert((*from, *to));
-            }
-            WorldFact::LinkHealed { from, to } => {
-                self.cut.remove(&(*from, *to));
-            }
+            WorldFact::BrokerPaused { broker } => set(&mut self.broker_mut(*broker).paused, true),
+            WorldFact::BrokerResumed { broker } => set(&mut self.broker_mut(*broker).paused, false),
+            WorldFact::CoordinationStarted => set(&mut self.coordination_up, true),
+            WorldFact::CoordinationCrashed => set(&mut self.coordination_up, false),
+            WorldFact::LinkCut { from, to } => self.cut.insert((*from, *to)),
+            WorldFact::LinkHealed { from, to } => self.cut.remove(&(*from, *to)),
             WorldFact::DiskSlowed { broker, delay_ms } => {
-                self.brokers.entry(*broker).or_default().disk_delay_ms = *delay_ms;
+                set(&mut self.broker_mut(*broker).disk_delay_ms, *delay_ms)
+            }
+            WorldFact::DiskFilled { broker, left_bytes } => {
+                set(&mut self.broker_mut(*broker).disk_filled, *left_bytes < u64::MAX)
             }
             WorldFact::ClockSkewed { broker, by_ms } => {
-                self.brokers.entry(*broker).or_default().clock_ahead_ms = *by_ms;
+                set(&mut self.broker_mut(*broker).clock_ahead_ms, *by_ms)
             }
+            WorldFact::ClientStarted { client, position } => {
+                let seen = ClientView {
+                    position: *position,
+                    ..ClientView::default()
+                };
+                self.clients.insert(*client, seen);
+                true
+            }
+            WorldFact::RecordsAcknowledged { client, count, .. } => {
+                self.client_mut(*client).acknowledged += u64::from(*count);
+                true
+            }
+            WorldFact::RecordsFailed { client, count, .. } => {
+                self.client_mut(*client).failed += u64::from(*count);
+                true
+            }
+            WorldFact::RecordsRead { client, to, .. } => {
+                set(&mut self.client_mut(*client).position, Some(*to))
+            }
+            WorldFact::PacketSent { .. }
+            | WorldFact::PacketDelivered { .. }
+            | WorldFact::PacketLost { .. } => {
+                self.apply_packet(fact);
+                false
+            }
+            WorldFact::RecordsGiven { .. }
+            | WorldFact::TaskGiven { .. }
+            | WorldFact::StopAsked { .. }
+            | WorldFact::OffsetOutOfRange { .. }
+            | WorldFact::AdminAnswered { .. }
+            | WorldFact::ProduceRetried { .. }
+            | WorldFact::PacketDelayed { .. }
+            | WorldFact::PacketDuplicated { .. }
+            | WorldFact::ConnectionClosed { .. } => false,
+        }
+    }
+
+    fn apply_packet(&mut self, fact: &WorldFact) {
+        match fact {
             WorldFact::PacketSent {
                 packet,
                 from,
@@ -163,28 +227,20 @@ impl ClusterView {
                     bytes: *bytes,
                 };
                 self.packets.insert(*packet, sent);
-                return false;
             }
-            WorldFact::PacketDelivered { packet } => {
-                self.packets.remove(packet);
-                return false;
-            }
-            WorldFact::PacketLost { packet, .. } => {
+            WorldFact::PacketDelivered { packet } | WorldFact::PacketLost { packet, .. } => {
                 self.packets.remove(packet);
             }
-            // Worth seeing, though it moves nothing here.
-            WorldFact::RecordsAcknowledged { .. }
-            | WorldFact::RecordsFailed { .. }
-            | WorldFact::RecordsRead { .. }
-            | WorldFact::OffsetOutOfRange { .. }
-            | WorldFact::AdminAnswered { .. }
-            | WorldFact::DiskFilled { .. } => {}
-            WorldFact::ProduceRetried { .. }
-            | WorldFact::PacketDelayed { .. }
-            | WorldFact::PacketDuplicated { .. }
-            | WorldFact::ConnectionClosed { .. } => return false,
+            _ => {}
         }
-        true
+    }
+
+    fn broker_mut(&mut self, id: BrokerId) -> &mut BrokerView {
+        self.brokers.entry(id).or_default()
+    }
+
+    fn client_mut(&mut self, id: NodeId) -> &mut ClientView {
+        self.clients.entry(id).or_default()
     }
 
     /// The same with nothing on its way.
@@ -224,35 +280,39 @@ impl ClusterView {
 impl ReplicaView {
     fn apply(&mut self, fact: &Fact) -> bool {
         match fact {
-            Fact::BatchWritten { log_end, .. } => self.log_end = *log_end,
+            Fact::BatchWritten { log_end, .. } => set(&mut self.log_end, *log_end),
             Fact::LogTruncated { to, .. } => {
-                self.log_end = *to;
+                let changed = set(&mut self.log_end, *to);
+                self.log_start = self.log_start.min(*to);
                 self.high_watermark = self.high_watermark.min(*to);
+                changed
             }
-            Fact::LogStartMoved { to, .. } => {
-                self.log_start = *to;
-                self.log_end = self.log_end.max(*to);
-                self.high_watermark = self.high_watermark.max(*to);
-            }
-            Fact::HighWatermarkMoved { to, .. } => self.high_watermark = *to,
+            Fact::LogStartMoved { to, .. } => set(&mut self.log_start, *to),
+            Fact::HighWatermarkMoved { to, .. } => set(&mut self.high_watermark, *to),
             Fact::LeadershipTaken { epoch, isr, .. } => {
                 self.leader_epoch = *epoch;
                 self.role = RoleView::Leader { isr: isr.clone() };
+                true
             }
             Fact::LeaderFollowed { epoch, leader, .. } => {
                 self.leader_epoch = *epoch;
                 self.role = RoleView::Follower { leader: *leader };
+                true
             }
-            Fact::IsrChanged { isr: now, .. } => {
-                let RoleView::Leader { isr } = &mut self.role else {
-                    return false;
-                };
-                isr.clone_from(now);
-            }
-            _ => return false,
+            Fact::IsrChanged { isr: now, .. } => match &mut self.role {
+                RoleView::Leader { isr } => set(isr, now.clone()),
+                _ => false,
+            },
+            _ => false,
         }
-        true
     }
+}
+
+/// Puts the value there; whether it is another one.
+fn set<T: PartialEq>(place: &mut T, value: T) -> bool {
+    let changed = *place != value;
+    *place = value;
+    changed
 }
 
 /// The partition that a replica's fact is about.

@@ -46,7 +46,9 @@ fn scripts(dir: &Path) -> Vec<PathBuf> {
 fn play(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let script = Script::parse(&text).map_err(|bad| bad.to_string())?;
-    let played = Player::play(&script)
+    let played = Player::new()
+        .comparing()
+        .play_all(&script)
         .map_err(|failure| failure.to_string())?
         .to_string();
     if played == text {

@@ -2,7 +2,7 @@
 //! with.
 
 use super::Broker;
-use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
+use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
 
 /// One replica as its broker has it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,43 @@ pub struct ReplicaState {
     pub epochs: Vec<(LeaderEpoch, Offset)>,
 }
 
+/// The indexes of a log's active segment, whose files follow behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActiveIndexes {
+    /// The segment's base offset.
+    pub base: Offset,
+    /// Offset and position of each entry.
+    pub offsets: Vec<(Offset, u64)>,
+    /// Time and offset of each entry.
+    pub times: Vec<(Millis, Offset)>,
+}
+
 impl Broker {
+    /// The epoch in which this broker takes itself for the controller, if it does.
+    pub fn controller_epoch(&self) -> Option<i32> {
+        let controller = self.state.cluster.controller.as_ref();
+        controller.map(|controller| controller.epoch())
+    }
+
+    /// The indexes that the partition's active segment has in memory.
+    pub fn active_indexes(&self, partition: &TopicPartition) -> Option<ActiveIndexes> {
+        let topic = self.state.topics.by_name(&partition.topic)?;
+        let id = *topic.partitions.get(&partition.partition)?;
+        let segment = self.state.topics.partition(id)?.log().ok()?.active_segment();
+        let full = |relative: u32| segment.base + Offset::from(relative);
+        let offsets = segment.offsets.entries().iter();
+        let times = segment.times.entries().iter();
+        Some(ActiveIndexes {
+            base: segment.base,
+            offsets: offsets
+                .map(|entry| (full(entry.relative), u64::from(entry.position)))
+                .collect(),
+            times: times
+                .map(|entry| (entry.timestamp_ms, full(entry.relative)))
+                .collect(),
+        })
+    }
+
     /// Every replica whose log is there, in the order of their names.
     pub fn replicas(&self) -> Vec<ReplicaState> {
         let state = |partition: &crate::replica::Partition| {

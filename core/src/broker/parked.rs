@@ -105,6 +105,10 @@ impl State {
     /// Operations whose time has come.
     pub(super) fn expire(&mut self, cx: &mut Cx) {
         while let Some(id) = self.purgatory.due(cx.now) {
+            cx.cause = match self.purgatory.get_mut(id) {
+                Some(Parked::Fetch(wait)) => wait.cause(),
+                _ => cx.cause,
+            };
             match self.purgatory.get_mut(id) {
                 Some(Parked::Produce(_)) => self.produce_timed_out(id),
                 Some(Parked::Fetch(_)) => self.fetch_timed_out(cx, id),

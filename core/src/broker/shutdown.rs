@@ -52,7 +52,7 @@ impl State {
         };
         let wanted = self.config.controlled_shutdown_enable && self.cluster.lost.is_none();
         if !wanted || !leaving.try_again() {
-            return self.leave();
+            return self.leave(cx);
         }
         let request = ControlledShutdownRequest {
             broker_id: self.config.node_id,
@@ -75,7 +75,7 @@ impl State {
                 error_code: ErrorCode::None,
                 remaining_partitions,
             })) => match remaining_partitions.len() {
-                0 => self.leave(),
+                0 => self.leave(cx),
                 left => {
                     let why = format!("{left} partitions have no other replica in sync");
                     self.leave_later(cx, &why);
@@ -100,20 +100,20 @@ impl State {
                 Level::Warn,
                 format!("leadership could not be handed over ({why}); stopping all the same"),
             );
-            return self.leave();
+            return self.leave(cx);
         }
-        leaving.wait_until(cx.now.saturating_add(backoff));
+        leaving.wait_until(cx.now.saturating_add(backoff), cx.cause);
         self.out.say(
             Level::Info,
             format!("leadership is not handed over yet ({why}); trying again in {backoff} ms"),
         );
     }
 
-    fn leave(&mut self) {
+    fn leave(&mut self, cx: &Cx) {
         self.cluster.leaving = None;
         self.phase = Phase::Stopping(Stopping::default());
         self.stop_fetching();
-        self.sweep(SweepFor::Close);
+        self.sweep(cx, SweepFor::Close);
     }
 
     pub(super) fn close_log(&mut self, cx: &mut Cx, id: PartitionId) {

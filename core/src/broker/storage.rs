@@ -21,7 +21,9 @@ use crate::types::{Offset, TopicPartition};
 
 impl State {
     pub(super) fn disk_done(&mut self, cx: &mut Cx, dir: DirId, upto: Ticket) {
+        let cause = cx.cause;
         while let Some(then) = self.directories.next_due(dir, Lane::Strict, upto) {
+            cx.cause = cause;
             match then {
                 Then::Partition(id) => self.partition_written(cx, id, upto),
                 Then::Parked(id) => self.operation_durable(id),
@@ -222,6 +224,11 @@ impl State {
         let Some(partition) = self.topics.partition_mut(id) else {
             return;
         };
+        if partition.is_online() {
+            cx.emit(|| Fact::ReplicaClosed {
+                partition: partition.name().clone(),
+            });
+        }
         for waiting in partition.fail() {
             self.produce_part_done(waiting, Some(refused));
         }

@@ -12,6 +12,7 @@ use super::work::Step;
 use crate::cx::Cx;
 use crate::log::DeletedLog;
 use crate::replica::partition::PartitionId;
+use crate::trace::{EventId, Timer};
 use crate::types::Millis;
 
 /// What is due at a time.
@@ -39,6 +40,7 @@ pub(super) struct Timers {
 pub(super) struct Sweep {
     pub what: SweepFor,
     pub next: PartitionId,
+    pub cause: EventId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +109,8 @@ impl State {
                 Due::Retention => {
                     // The logs of a broker that stops are closed, and must not be rolled.
                     if self.is_running() {
-                        self.sweep(SweepFor::Retention);
+                        cx.timer_due(Timer::Retention, EventId::NONE);
+                        self.sweep(cx, SweepFor::Retention);
                     }
                     self.timers.set(self.next_retention(cx.now), Due::Retention);
                 }
@@ -127,12 +130,14 @@ impl State {
         }
     }
 
-    pub(super) fn sweep(&mut self, what: SweepFor) {
-        self.steps.push_back(Step::Sweep(Sweep { what, next: 0 }));
+    pub(super) fn sweep(&mut self, cx: &Cx, what: SweepFor) {
+        let (next, cause) = (0, cx.cause);
+        self.steps.push_back(Step::Sweep(Sweep { what, next, cause }));
     }
 
     /// Does up to `budget` partitions of a sweep; what is left of it.
     pub(super) fn sweep_step(&mut self, cx: &mut Cx, mut sweep: Sweep, budget: &mut usize) -> Option<Sweep> {
+        cx.cause = sweep.cause;
         while *budget > 0 {
             if sweep.next >= self.topics.next_partition() {
                 if sweep.what == SweepFor::Close {

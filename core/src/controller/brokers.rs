@@ -42,7 +42,7 @@ impl Controller {
             .collect();
         for broker in &lost {
             let bounced = bounced(broker);
-            note(cx, || ControlFact::BrokerLost {
+            cx.cause = note(cx, || ControlFact::BrokerLost {
                 broker: *broker,
                 bounced,
             });
@@ -118,7 +118,7 @@ impl Controller {
     fn brokers_come(&mut self, cx: &mut Cx, come: &[BrokerId]) {
         for broker in come {
             let epoch = self.image.broker(*broker).map_or(-1, |broker| broker.epoch);
-            note(cx, || ControlFact::BrokerJoined {
+            cx.cause = note(cx, || ControlFact::BrokerJoined {
                 broker: *broker,
                 epoch,
             });
@@ -245,7 +245,7 @@ impl Controller {
             return Err(ErrorCode::StaleBrokerEpoch);
         }
         self.shutting_down.insert(id);
-        note(cx, || ControlFact::BrokerLeaving { broker: id });
+        cx.cause = note(cx, || ControlFact::BrokerLeaving { broker: id });
         let shared = self.partitions_where(|_, partition| {
             partition.has_state() && partition.replicas.len() > 1 && partition.replicas.contains(&id)
         });

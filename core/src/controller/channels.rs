@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::tell::ControlRequest;
+use crate::trace::EventId;
 use crate::types::{BrokerId, Millis};
 
 /// Names one saying of a word, never given twice within one office.
@@ -40,6 +41,8 @@ struct Channel {
 pub struct Channels {
     lines: BTreeMap<BrokerId, Channel>,
     last: TellId,
+    /// Why a word is to be said again, the last time.
+    because: EventId,
 }
 
 impl Channels {
@@ -95,16 +98,21 @@ impl Channels {
     }
 
     /// No answer will come: say it again, a little later.
-    pub fn failed(&mut self, id: TellId, now: Millis) {
+    pub fn failed(&mut self, id: TellId, now: Millis, because: EventId) {
         if let Some(line) = self.lines.values_mut().find(|line| line.said == Some(id)) {
             line.said = None;
             line.again_at = Some(now.saturating_add(RETRY_MS));
+            self.because = because;
         }
     }
 
     /// Whether the broker has words to hear, or to answer.
     pub fn is_busy(&self, broker: BrokerId) -> bool {
         self.lines.get(&broker).is_some_and(|line| !line.queue.is_empty())
+    }
+
+    pub fn because(&self) -> EventId {
+        self.because
     }
 
     /// When the next word may be said again.
@@ -150,7 +158,7 @@ mod tests {
         let first = channels.next(0).unwrap();
         assert_eq!(mark(&first), 1);
         assert!(channels.next(0).is_none(), "one at a time");
-        channels.failed(first.id, 0);
+        channels.failed(first.id, 0, EventId::NONE);
         assert!(channels.next(99).is_none());
         assert_eq!(channels.next_at(), Some(100));
         let again = channels.next(100).unwrap();

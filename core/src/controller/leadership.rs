@@ -78,21 +78,25 @@ impl Controller {
         let unclean = unclean_wanted || self.allows_unclean(name);
         let choice = election::elect(reason, &replicas, unclean);
         let emit = choice.clone();
-        note(cx, || ControlFact::Elected {
+        let before = cx.cause;
+        cx.cause = note(cx, || ControlFact::Elected {
             partition: name.clone(),
             reason,
             leader: emit.leader,
-            unclean: emit.is_unclean,
+            unclean: emit.is_unclean && !mutated!(UncleanElectionUntold),
             candidates: emit.candidates,
         });
         let Some(leader) = choice.leader else {
+            cx.cause = before;
             return false;
         };
         let mut next = partition;
         next.leader = leader;
         next.leader_epoch += 1;
         if choice.is_unclean {
-            next.isr = vec![leader];
+            if !mutated!(UncleanLeaderOutsideIsr) {
+                next.isr = vec![leader];
+            }
             next.leader_recovery_state = LeaderRecoveryState::Recovering;
             self.say(
                 Level::Warn,
@@ -109,6 +113,7 @@ impl Controller {
         }
         let told = next.replicas.clone();
         self.write_state(cx, name, next);
+        cx.cause = before;
         self.batch.leader_and_isr(&told, name, false);
         true
     }
@@ -194,6 +199,9 @@ impl Controller {
 
     /// Writes the partition's state, as this controller's, and takes it up.
     pub(super) fn write_state(&mut self, cx: &mut Cx, name: &TopicPartition, mut next: PartitionImage) {
+        if mutated!(EpochNotRaised) {
+            next.leader_epoch = 0;
+        }
         let node = nodes::PartitionState {
             controller_epoch: self.epoch,
             isr: next.isr.clone(),

@@ -56,7 +56,7 @@ use crate::metadata::{MetadataImage, nodes};
 use crate::protocol::ResponseBody;
 use crate::protocol::control::ControlledShutdownRequest;
 use crate::protocol::messages::AlterPartitionRequest;
-use crate::trace::{ControlFact, Fact};
+use crate::trace::{ControlFact, EventId, Fact, Timer};
 use crate::types::{BrokerId, Millis, TopicPartition};
 
 use channels::Channels;
@@ -205,7 +205,7 @@ impl Controller {
             early: VecDeque::new(),
             out: VecDeque::new(),
         };
-        cx.emit(|| Fact::ControllerElected { broker: me, epoch });
+        cx.cause = cx.emit(|| Fact::ControllerElected { broker: me, epoch });
         controller.start_loading();
         controller
     }
@@ -264,7 +264,7 @@ impl Controller {
                 self.controlled_shutdown(cx, caller, &request);
             }
             ControllerEvent::Told { tell, answer } => self.told(cx, tell, &answer),
-            ControllerEvent::TellFailed { tell } => self.channels.failed(tell, cx.now),
+            ControllerEvent::TellFailed { tell } => self.channels.failed(tell, cx.now, cx.cause),
             ControllerEvent::Tick => self.tick(cx),
         }
     }
@@ -318,7 +318,11 @@ impl Controller {
     }
 
     fn tick(&mut self, cx: &mut Cx) {
+        if self.channels.next_at().is_some_and(|at| at <= cx.now) {
+            cx.timer_due(Timer::TellRetry, self.channels.because());
+        }
         if self.balance_at.is_some_and(|at| at <= cx.now) {
+            cx.timer_due(Timer::LeaderBalance, EventId::NONE);
             self.balance_leaders(cx);
         }
         self.answer_late_deletions(cx.now);
@@ -419,7 +423,7 @@ impl Controller {
         }
         self.stage = Stage::Resigned;
         let epoch = self.epoch;
-        cx.emit(|| Fact::ControllerResigned {
+        cx.cause = cx.emit(|| Fact::ControllerResigned {
             epoch,
             why: why.clone(),
         });
@@ -470,8 +474,8 @@ impl Controller {
 
 /// Records a fact of the controller.
 #[track_caller]
-fn note(cx: &mut Cx, build: impl FnOnce() -> ControlFact) {
-    cx.emit(|| Fact::Control(build()));
+fn note(cx: &mut Cx, build: impl FnOnce() -> ControlFact) -> EventId {
+    cx.emit(|| Fact::Control(build()))
 }
 
 /// Splits operations, in their order, into lists that one multi can carry.

@@ -137,7 +137,7 @@ impl Controller {
         };
         let before = Assignment::of(partition);
         if before != *wanted {
-            note(cx, || ControlFact::ReassignmentStarted {
+            cx.cause = note(cx, || ControlFact::ReassignmentStarted {
                 partition: name.clone(),
                 target: wanted.target(),
                 adding: wanted.adding.clone(),
@@ -174,7 +174,7 @@ impl Controller {
             };
             let standings: Vec<_> = target.iter().map(standing).collect();
             let choice = election::elect(ElectionReason::Reassignment, &standings, false);
-            note(cx, || ControlFact::Elected {
+            cx.cause = note(cx, || ControlFact::Elected {
                 partition: name.clone(),
                 reason: ElectionReason::Reassignment,
                 leader: choice.leader,
@@ -193,7 +193,8 @@ impl Controller {
         };
         next.leader = leader;
         next.leader_epoch += 1;
-        next.isr.retain(|member| target.contains(member));
+        next.isr
+            .retain(|member| target.contains(member) || mutated!(RemovedStayInIsr));
         self.write_state(cx, name, next);
         self.batch.leader_and_isr(&target, name, false);
         for removed in &wanted.removing {

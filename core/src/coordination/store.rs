@@ -116,7 +116,7 @@ impl Coordination {
             multi: multi.clone(),
         };
         self.write(cx.disk, &change);
-        cx.emit(|| Fact::CoordinationChanged {
+        cx.cause = cx.emit(|| Fact::CoordinationChanged {
             zxid: self.tree.zxid(),
             changes: multi.ops.iter().zip(&results).filter_map(describe).collect(),
         });
@@ -137,7 +137,7 @@ impl Coordination {
         let gone = self.tree.close_session(session);
         self.write(cx.disk, &Change::CloseSession { session });
         if !gone.is_empty() {
-            cx.emit(|| Fact::CoordinationChanged {
+            cx.cause = cx.emit(|| Fact::CoordinationChanged {
                 zxid: self.tree.zxid(),
                 changes: gone.iter().map(|path| format!("delete {path}")).collect(),
             });

@@ -103,6 +103,11 @@ impl MemoryDisk {
         self.faults.insert(dir, fault);
     }
 
+    /// Whether the directory has only so much room left, or none.
+    pub fn is_filled(&self, dir: DirId) -> bool {
+        matches!(self.faults.get(&dir), Some(Fault::FullAfter { .. }))
+    }
+
     /// Takes the directory's fault away and lets it work again, as after a repair.
     pub fn mend(&mut self, dir: DirId) {
         self.faults.remove(&dir);

@@ -20,7 +20,7 @@ use crate::cx::Cx;
 use crate::disk::{DiskOp, Lane};
 use crate::error::{ErrorCode, Refused};
 use crate::record::{Batch, BatchHeader, Validated};
-use crate::trace::Fact;
+use crate::trace::{EventId, Fact};
 use crate::types::{LeaderEpoch, Millis, Offset};
 
 /// Bytes of a batch that an append may change.
@@ -50,6 +50,10 @@ impl Log {
         epoch: LeaderEpoch,
         origin: AppendOrigin,
     ) -> Result<Appended, Refused> {
+        let epoch = match epoch {
+            _ if mutated!(EpochNotPatched) => batch.header.partition_leader_epoch,
+            epoch => epoch,
+        };
         let header = batch.header.with_head(self.assigned_end, epoch);
         let verdict = self
             .check_size(&header)
@@ -167,16 +171,23 @@ impl Log {
         }
         self.note_epoch(cx, header.partition_leader_epoch, header.base_offset);
         let position = self.active.indexer.size_bytes;
-        let head = header.patch_head(header.base_offset, header.partition_leader_epoch);
+        let head = match header.partition_leader_epoch {
+            2.. if mutated!(EpochForgotten) => header.patch_head(header.base_offset, 0),
+            epoch => header.patch_head(header.base_offset, epoch),
+        };
+        let tail = match mutated!(AppendCutShort) {
+            true => bytes.slice(HEAD_BYTES..bytes.len() - 1),
+            false => bytes.slice(HEAD_BYTES..),
+        };
         let ticket = cx.disk.push(
             self.dir,
             DiskOp::Append {
                 file: self.active.file,
                 at: position,
-                bufs: smallvec![Bytes::copy_from_slice(&head), bytes.slice(HEAD_BYTES..)],
+                bufs: smallvec![Bytes::copy_from_slice(&head), tail],
             },
         );
-        self.emit_appended(cx, header, position);
+        let appended = self.emit_appended(cx, header, position);
         self.add_to_indexes(cx, header);
         self.note_producer(cx, header, bytes);
         self.assigned_end = header.next_offset();
@@ -189,6 +200,7 @@ impl Log {
                 segment: self.active.indexer.base,
                 bytes: self.active.indexer.size_bytes,
             },
+            appended,
         ));
         Appended {
             base_offset: header.base_offset,
@@ -198,7 +210,7 @@ impl Log {
         }
     }
 
-    fn emit_appended(&self, cx: &mut Cx<'_>, header: &BatchHeader, position: u64) {
+    fn emit_appended(&self, cx: &mut Cx<'_>, header: &BatchHeader, position: u64) -> EventId {
         cx.emit(|| Fact::BatchAppended {
             partition: self.partition.clone(),
             base_offset: header.base_offset,
@@ -207,7 +219,7 @@ impl Log {
             position,
             size_bytes: header.size_bytes() as u32,
             epoch: header.partition_leader_epoch,
-        });
+        })
     }
 
     fn add_to_indexes(&mut self, cx: &mut Cx<'_>, header: &BatchHeader) {
@@ -232,6 +244,9 @@ impl Log {
     /// this one (`UnifiedLog.maybeAssignEpochStartOffset`, KIP-279).
     pub fn begin_epoch(&mut self, cx: &mut Cx<'_>, epoch: LeaderEpoch) -> Offset {
         let start = self.assigned_end;
+        if mutated!(EpochEntryLost) && !self.epochs.entries().is_empty() {
+            return start;
+        }
         if self.epochs.assign(epoch, start) {
             // Aside: what a loss of power takes here is no batch's epoch yet.
             self.write_epochs_in(cx, Lane::Aside);
@@ -241,6 +256,9 @@ impl Log {
 
     /// Remembers where an epoch began, in `leader-epoch-checkpoint` too.
     pub(super) fn note_epoch(&mut self, cx: &mut Cx<'_>, epoch: LeaderEpoch, start: Offset) {
+        if mutated!(EpochEntryLost) && !self.epochs.entries().is_empty() {
+            return;
+        }
         if self.epochs.assign(epoch, start) {
             self.write_epochs(cx);
         }

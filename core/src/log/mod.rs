@@ -78,7 +78,7 @@ pub use truncate::{Rebuild, Rebuilt, Truncation};
 
 use crate::cx::Cx;
 use crate::disk::{AsideTicket, DirId, Lane, RelPath, Ticket};
-use crate::trace::Fact;
+use crate::trace::{EventId, Fact};
 use crate::types::{LeaderEpoch, Millis, Offset, TopicPartition, Uuid};
 use leader_epoch_cache::LeaderEpochCache;
 use lifecycle::Doomed;
@@ -105,7 +105,7 @@ pub struct Log {
     epochs: LeaderEpochCache,
     producers: ProducerStateManager,
     /// Appends that wait for the disk, oldest first.
-    unwritten: VecDeque<(Ticket, Written)>,
+    unwritten: VecDeque<(Ticket, Written, EventId)>,
     /// Syncs that wait for the disk in the order in which they were asked for, and the recovery point
     /// that each gives.
     syncing: VecDeque<(Lane, Ticket, Offset)>,
@@ -250,8 +250,9 @@ impl Log {
     /// end moved.
     pub fn disk_done(&mut self, cx: &mut Cx<'_>, upto: Ticket) -> bool {
         let before = self.written.end;
-        while let Some((_, written)) = self.unwritten.pop_front_if(|(ticket, _)| *ticket <= upto) {
+        while let Some((_, written, appended)) = self.unwritten.pop_front_if(|(ticket, ..)| *ticket <= upto) {
             self.written = written;
+            cx.cause = appended;
         }
         // A strict sync waits for those that went aside before it, so they are done too, told or not.
         let done = |(lane, ticket, _): &(Lane, Ticket, Offset)| *lane == Lane::Strict && *ticket <= upto;
@@ -268,7 +269,7 @@ impl Log {
         if moved {
             let log_end = self.written.end;
             let partition = &self.partition;
-            cx.emit(|| Fact::BatchWritten {
+            cx.cause = cx.emit(|| Fact::BatchWritten {
                 partition: partition.clone(),
                 log_end,
             });

@@ -92,7 +92,8 @@ impl Log {
                 self.assigned_end,
             ),
         };
-        if size == 0 && self.closed.is_empty() || high_watermark < end {
+        let held_back = high_watermark < end && !mutated!(RetentionPassesHighWatermark);
+        if size == 0 && self.closed.is_empty() || held_back {
             return None;
         }
         if !self.closed.is_empty() && end <= self.log_start {

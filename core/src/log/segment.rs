@@ -134,7 +134,7 @@ impl Indexer {
         if self.bytes_since_entry > u64::from(index_interval_bytes) {
             let offset = OffsetEntry {
                 relative: (last - self.base) as u32,
-                position: position as u32,
+                position: position as u32 + u32::from(mutated!(IndexEntryMisplaced)),
             };
             self.offsets.push(offset);
             entries = Some(NewEntries {
@@ -166,7 +166,8 @@ impl Indexer {
     pub fn note_greatest(&mut self) -> Option<TimeEntry> {
         let entry = TimeEntry {
             timestamp_ms: self.greatest.timestamp_ms,
-            relative: self.greatest.offset.checked_sub(self.base)?.try_into().ok()?,
+            relative: u32::try_from(self.greatest.offset.checked_sub(self.base)?).ok()?
+                + u32::from(mutated!(TimeEntryMisplaced)),
         };
         self.times.push_if_later(entry).then_some(entry)
     }

@@ -142,7 +142,7 @@ impl Log {
             self.truncate_fully_and_start_at(cx, to);
             return Truncation::Done;
         }
-        if let Some(&(ticket, _)) = self.unwritten.back() {
+        if let Some(&(ticket, ..)) = self.unwritten.back() {
             return Truncation::WaitFor(ticket);
         }
         let active = (self.active.indexer.base, self.active.indexer.size_bytes);
@@ -197,7 +197,10 @@ impl Log {
         if let Some(at) = closed_at {
             self.reopen_closed(cx, at);
         }
-        let len = scanned.indexer.size_bytes;
+        let len = match scanned.indexer.size_bytes {
+            _ if mutated!(CutTooShort) => 0,
+            len => len,
+        };
         let file = self.active.file;
         cx.disk.push(self.dir, DiskOp::Truncate { file, len });
         self.active.indexer = scanned.indexer;
@@ -244,8 +247,15 @@ impl Log {
         let stale = self.producers.truncate_fully_and_start_at(at);
         self.unlink_snapshots(cx, stale);
         self.unwritten.clear();
-        self.log_start = at;
+        let before = std::mem::replace(&mut self.log_start, at);
         self.end_at(cx, at);
+        if at > before {
+            let partition = &self.partition;
+            cx.emit(|| Fact::LogStartMoved {
+                partition: partition.clone(),
+                to: at,
+            });
+        }
     }
 
     fn doom_active(&mut self, cx: &mut Cx<'_>) {
@@ -273,6 +283,9 @@ impl Log {
         }
         if self.epochs.truncate_from_end(to) {
             self.write_epochs(cx);
+        }
+        if mutated!(TruncationUntold) {
+            return;
         }
         let partition = &self.partition;
         cx.emit(|| Fact::LogTruncated {

@@ -51,7 +51,7 @@ use crate::cx::Cx;
 use crate::disk::Ticket;
 use crate::log::Job;
 use crate::protocol::fetch::{FetchPartition, FetchRequest};
-use crate::trace::{Fact, FetchPause};
+use crate::trace::{EventId, Fact, FetchPause};
 use crate::types::{BrokerId, LeaderEpoch, Millis, NO_EPOCH, TopicPartition, Uuid};
 
 /// Where a fetcher finds the partitions that it follows.
@@ -117,6 +117,8 @@ pub struct Fetcher {
     /// Partitions that have to ask for an end of the leader's log.
     asking_offset: BTreeSet<TopicPartition>,
     delayed: BTreeSet<(Millis, TopicPartition)>,
+    /// The last of the pauses.
+    paused: EventId,
     under_way: Option<UnderWay>,
     /// Counts turns and cuts.
     next: u64,
@@ -142,6 +144,7 @@ impl Fetcher {
             asking_epoch: BTreeSet::new(),
             asking_offset: BTreeSet::new(),
             delayed: BTreeSet::new(),
+            paused: EventId::NONE,
             under_way: None,
             next: 0,
         }
@@ -166,6 +169,11 @@ impl Fetcher {
     /// Whether a request was given that is not answered yet.
     pub fn is_under_way(&self) -> bool {
         self.under_way.is_some()
+    }
+
+    /// The fact that a partition was left out for a while, the last one.
+    pub fn paused(&self) -> EventId {
+        self.paused
     }
 
     /// How many records the leader had above this log at the last fetch; `None` before the first.
@@ -363,7 +371,7 @@ impl Fetcher {
         fetch.delayed_until = Some(until);
         self.delayed.insert((until, name.clone()));
         self.touched.insert(name.clone());
-        cx.emit(|| Fact::FetchPaused {
+        self.paused = cx.emit(|| Fact::FetchPaused {
             partition: name.clone(),
             leader,
             until_ms: until,

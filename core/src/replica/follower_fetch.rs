@@ -117,7 +117,7 @@ impl Partition {
         last_fetched_epoch: LeaderEpoch,
         fetch_offset: Offset,
     ) -> Result<Option<EpochEnd>, Refused> {
-        if last_fetched_epoch < 0 {
+        if last_fetched_epoch < 0 || mutated!(DivergenceUnseen) {
             return Ok(None);
         }
         let (epoch, end_offset) = self.end_offset_for(last_fetched_epoch)?;
@@ -159,7 +159,7 @@ impl Partition {
             ..Moved::default()
         };
         if before.log_end != fetch.offset {
-            cx.emit(|| Fact::FollowerProgressed {
+            cx.cause = cx.emit(|| Fact::FollowerProgressed {
                 partition: self.name.clone(),
                 replica: fetch.replica,
                 log_end: fetch.offset,

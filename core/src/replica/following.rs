@@ -5,7 +5,7 @@
 //! - HW is at most the follower's own written end; it falls only when the log is cut below it
 //! - what a fetch reports as this replica's end is written, and synced if `flush.messages` asks for it
 
-use super::partition::{Partition, storage_error};
+use super::partition::Partition;
 use super::role::Role;
 use super::waiting::Moved;
 use crate::cx::Cx;
@@ -45,19 +45,17 @@ impl Partition {
             let why = format!("this broker does not follow {}", self.name);
             return Err(Refused::new(ErrorCode::NotLeaderOrFollower, why));
         }
-        let Some(log) = &mut self.log else {
-            return Err(storage_error(&self.name));
-        };
+        let log = self.log()?;
         if let Some(first) = batches.first() {
             let (base, last) = (first.header.base_offset, first.header.last_offset());
             let end = log.assigned_end();
             // The leader's log starts within its first batch, where this log is to begin: it begins with
             // that batch (`appendRecordsToFollowerOrFutureReplica`).
             if log.log_start() == end && base < end && last >= end {
-                log.truncate_fully_and_start_at(cx, base);
+                self.truncate_fully_and_start_at(cx, base)?;
             }
         }
-        log.append_as_follower(cx, batches)?;
+        self.log_mut()?.append_as_follower(cx, batches)?;
         Ok(cx.disk.last_ticket(self.dir))
     }
 
@@ -81,7 +79,11 @@ impl Partition {
             log_start,
             ..
         } = *following;
-        let to = high_watermark.min(log.log_end());
+        let to = match high_watermark {
+            _ if mutated!(FollowerHearsNoHighWatermark) => return,
+            _ if mutated!(FollowerTakesHighWatermarkUnseen) => high_watermark,
+            _ => high_watermark.min(log.log_end()),
+        };
         if to > self.high_watermark {
             self.set_high_watermark(cx, to, moved);
         }
@@ -117,7 +119,9 @@ impl Partition {
     /// Drops the whole log and begins again at `at`.
     pub fn truncate_fully_and_start_at(&mut self, cx: &mut Cx, at: Offset) -> Result<(), Refused> {
         self.log_mut()?.truncate_fully_and_start_at(cx, at);
-        self.high_watermark = at;
+        if self.high_watermark != at {
+            self.set_high_watermark(cx, at, &mut Moved::default());
+        }
         Ok(())
     }
 

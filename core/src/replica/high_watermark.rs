@@ -38,7 +38,7 @@ impl Leader {
                 follower.is_caught_up(log_end, now, shared.lag_time_max_ms)
                     && shared.is_eligible(follower.broker, follower.broker_epoch)
             };
-            if in_isr || may_enter() {
+            if (in_isr || may_enter()) && !mutated!(LeaderCountsItselfOnly) {
                 to = follower.log_end;
                 hold = Some(HighWatermarkHold::WaitsFor {
                     broker: follower.broker,
@@ -77,7 +77,9 @@ impl Partition {
         } else {
             leader.safe_end(log_end, cx.now, shared)
         };
-        if to > self.high_watermark {
+        let falls = mutated!(HighWatermarkFalls) && to < self.high_watermark;
+        let to = if falls { to.max(log.log_start()) } else { to };
+        if to > self.high_watermark || falls {
             self.set_high_watermark(cx, to, moved);
         } else if let Some(why) = hold {
             cx.emit(|| Fact::HighWatermarkHeld {

@@ -163,7 +163,8 @@ impl Partition {
         let Role::Leader(leader) = &self.role else {
             return None;
         };
-        if leader.isr.pending.is_some() || leader.isr.committed.contains(&broker) {
+        let is_member = leader.isr.committed.contains(&broker) || mutated!(IsrNeverGrows);
+        if leader.isr.pending.is_some() || is_member {
             return None;
         }
         let follower = leader.follower(broker)?;
@@ -259,7 +260,7 @@ impl Partition {
         }
         leader.isr.commit(&answer.isr, true);
         self.partition_epoch = answer.partition_epoch;
-        cx.emit(|| Fact::IsrChanged {
+        cx.cause = cx.emit(|| Fact::IsrChanged {
             partition: self.name.clone(),
             isr: answer.isr.clone(),
             partition_epoch: answer.partition_epoch,
@@ -295,7 +296,7 @@ impl Partition {
             }
             _ => true,
         };
-        cx.emit(|| Fact::IsrProposalRefused {
+        cx.cause = cx.emit(|| Fact::IsrProposalRefused {
             partition: self.name.clone(),
             code,
             again,

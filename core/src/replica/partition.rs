@@ -182,6 +182,7 @@ impl Partition {
         all_replicas: bool,
         waiting: Waiting,
     ) -> Result<bool, Refused> {
+        let all_replicas = all_replicas && !mutated!(AcknowledgedTooEarly);
         let log_end = self.log()?.log_end();
         let Role::Leader(leader) = &self.role else {
             return Err(self.not_leading());

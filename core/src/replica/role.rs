@@ -133,10 +133,12 @@ impl Partition {
             return Ok(Transition::default());
         };
         leader.assign(shared.me, state);
+        let before = leader.isr.committed().to_vec();
         leader.isr.commit(
             &state.isr,
             state.partition_epoch > self.partition_epoch || new_epoch,
         );
+        let other_isr = before != leader.isr.committed();
         if new_epoch {
             leader.epoch_start = log.begin_epoch(cx, state.leader_epoch);
             for follower in &mut leader.followers {
@@ -148,12 +150,19 @@ impl Partition {
         self.leader_epoch = state.leader_epoch;
         self.partition_epoch = state.partition_epoch;
         if new_epoch {
-            cx.emit(|| Fact::LeadershipTaken {
+            cx.cause = cx.emit(|| Fact::LeadershipTaken {
                 partition: self.name.clone(),
                 epoch: state.leader_epoch,
                 start_offset,
                 isr: state.isr.clone(),
                 replicas: state.replicas.clone(),
+            });
+        }
+        if other_isr && !new_epoch {
+            cx.cause = cx.emit(|| Fact::IsrChanged {
+                partition: self.name.clone(),
+                isr: state.isr.clone(),
+                partition_epoch: state.partition_epoch,
             });
         }
         let mut moved = Moved {
@@ -186,7 +195,7 @@ impl Partition {
         self.leader_epoch = state.leader_epoch;
         self.role = Role::Follower(Following::new(state.leader));
         self.unseen.clear();
-        cx.emit(|| Fact::LeaderFollowed {
+        cx.cause = cx.emit(|| Fact::LeaderFollowed {
             partition: self.name.clone(),
             epoch: state.leader_epoch,
             leader: state.leader,

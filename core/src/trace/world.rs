@@ -36,6 +36,27 @@ pub enum WorldFact {
     },
     CoordinationCrashed,
     CoordinationStarted,
+    /// A producer, a consumer or an administrator is there from now on.
+    ClientStarted {
+        client: NodeId,
+        /// Where a consumer begins to read.
+        position: Option<Offset>,
+    },
+    /// A producer is to send a batch of so many records.
+    RecordsGiven {
+        client: NodeId,
+        partition: TopicPartition,
+        count: u32,
+    },
+    /// An administrator is to ask for this.
+    TaskGiven {
+        client: NodeId,
+        what: String,
+    },
+    /// A broker is asked to stop (SIGTERM).
+    StopAsked {
+        broker: BrokerId,
+    },
     LinkCut {
         from: NodeId,
         to: NodeId,
@@ -152,6 +173,17 @@ impl fmt::Display for WorldFact {
             BrokerResumed { broker } => write!(f, "broker {broker} goes on"),
             CoordinationCrashed => write!(f, "the coordination service is killed"),
             CoordinationStarted => write!(f, "the coordination service starts"),
+            ClientStarted { client, position } => match position {
+                Some(offset) => write!(f, "client {client} begins to read at offset {offset}"),
+                None => write!(f, "client {client} is there"),
+            },
+            RecordsGiven {
+                client,
+                partition,
+                count,
+            } => write!(f, "{partition}: client {client} is to send {count} records"),
+            TaskGiven { client, what } => write!(f, "client {client} is to ask: {what}"),
+            StopAsked { broker } => write!(f, "broker {broker} is asked to stop"),
             LinkCut { from, to } => write!(f, "the link from {from} to {to} is cut"),
             LinkHealed { from, to } => write!(f, "the link from {from} to {to} is healed"),
             DiskSlowed { broker, delay_ms } => {

@@ -20,6 +20,12 @@ impl fmt::Display for ClusterView {
             if broker.disk_delay_ms != 0 {
                 write!(f, ", {} ms for each disk operation", broker.disk_delay_ms)?;
             }
+            if broker.disk_filled {
+                write!(f, ", its disk all but full")?;
+            }
+            if let Some(epoch) = broker.controller_epoch {
+                write!(f, ", controller of epoch {epoch}")?;
+            }
             writeln!(f)?;
             for (partition, replica) in &broker.replicas {
                 writeln!(f, "  {partition}: {replica}")?;

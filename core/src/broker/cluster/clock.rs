@@ -2,6 +2,7 @@
 
 use crate::broker::State;
 use crate::cx::Cx;
+use crate::trace::{EventId, Timer};
 use crate::types::Millis;
 
 impl State {
@@ -26,10 +27,12 @@ impl State {
     pub(in crate::broker) fn cluster_tick(&mut self, cx: &mut Cx) {
         self.session_late(cx);
         self.check_lags(cx);
-        self.ask_for_isrs(cx);
+        self.isr_tick(cx);
         self.fetchers_tick(cx);
         let leaves = self.cluster.leaving.as_ref().and_then(|leaving| leaving.next());
         if leaves.is_some_and(|at| at <= cx.now) {
+            let because = self.cluster.leaving.as_ref().map(|leaving| leaving.because());
+            cx.timer_due(Timer::LeaveRetry, because.unwrap_or(EventId::NONE));
             self.ask_to_leave(cx);
         }
         self.controller_tick(cx);

@@ -25,6 +25,7 @@ use crate::protocol::control::{
     StopReplicaPartitionError, StopReplicaRequest, StopReplicaResponse, UpdateMetadataRequest,
     UpdateMetadataResponse,
 };
+use crate::trace::EventId;
 use crate::types::{TopicPartition, Uuid};
 
 /// A controller's word.
@@ -78,12 +79,14 @@ pub(in crate::broker) struct WordUnderWay {
     answer: ResponseBody,
     topic: usize,
     partition: usize,
+    /// That it was said.
+    cause: EventId,
 }
 
 /// Words that wait for their turn.
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct Words {
-    waiting: VecDeque<(Speaker, Word)>,
+    waiting: VecDeque<(Speaker, Word, EventId)>,
     /// One is in the hands of the steps.
     under_way: bool,
     /// Settings were asked for, for the first that waits.
@@ -99,14 +102,14 @@ impl Words {
 
 impl State {
     pub(in crate::broker) fn controller_says(&mut self, cx: &mut Cx, speaker: Speaker, word: Word) {
-        self.cluster.words.waiting.push_back((speaker, word));
+        self.cluster.words.waiting.push_back((speaker, word, cx.cause));
         self.words_go_on(cx);
     }
 
     /// Begins the next word, if it may begin.
     pub(in crate::broker) fn words_go_on(&mut self, cx: &mut Cx) {
         while !self.cluster.words.under_way {
-            let Some((_, word)) = self.cluster.words.waiting.front() else {
+            let Some((_, word, _)) = self.cluster.words.waiting.front() else {
                 return self.give_answers(cx);
             };
             let missing = self.missing_settings(word);
@@ -119,7 +122,8 @@ impl State {
                 return;
             }
             self.cluster.words.asked = false;
-            if let Some((speaker, word)) = self.cluster.words.waiting.pop_front() {
+            if let Some((speaker, word, said)) = self.cluster.words.waiting.pop_front() {
+                cx.cause = said;
                 self.begin_word(cx, speaker, word);
             }
         }
@@ -133,7 +137,7 @@ impl State {
 
     /// The topic that the first waiting word speaks of, by name: its settings are being read.
     pub(super) fn awaited_topic(&self, name: &str) -> Option<Uuid> {
-        let (_, word) = self.cluster.words.waiting.front()?;
+        let (_, word, _) = self.cluster.words.waiting.front()?;
         let Word::LeaderAndIsr(word) = word else {
             return None;
         };
@@ -182,6 +186,7 @@ impl State {
             answer,
             topic: 0,
             partition: 0,
+            cause: cx.cause,
         };
         self.run_or_queue(cx, Step::Word(Box::new(under_way)));
     }
@@ -205,6 +210,7 @@ impl State {
     /// The next partition of the word; false when there is none.
     fn word_partition(&mut self, cx: &mut Cx, under_way: &mut WordUnderWay) -> bool {
         let (topic_at, at) = (under_way.topic, under_way.partition);
+        cx.cause = under_way.cause;
         under_way.partition += 1;
         let next_topic = |under_way: &mut WordUnderWay| {
             under_way.topic += 1;

@@ -31,6 +31,7 @@ use crate::replica::fetcher::{
     OffsetQuestion,
 };
 use crate::replica::partition::{Partition, PartitionId};
+use crate::trace::Timer;
 use crate::types::{BrokerId, Millis, TopicPartition};
 
 /// As Kafka 3.9's brokers ask each other.
@@ -126,8 +127,13 @@ impl State {
     }
 
     pub(super) fn fetchers_tick(&mut self, cx: &mut Cx) {
-        if self.cluster.fetchers.next().is_some_and(|at| at <= cx.now) {
-            self.fetchers_go_on(cx);
+        let is_due = |fetcher: &Fetcher| fetcher.poll_timeout().is_some_and(|at| at <= cx.now);
+        let all = self.cluster.fetchers.all.iter();
+        let due = all.filter(|(_, fetcher)| !fetcher.is_under_way() && is_due(fetcher));
+        let due: Vec<_> = due.map(|(&at, fetcher)| (at, fetcher.paused())).collect();
+        for (at, paused) in due {
+            cx.timer_due(Timer::FetchBackoff, paused);
+            self.ask_leader(cx, at);
         }
     }
 

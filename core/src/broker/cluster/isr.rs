@@ -17,6 +17,7 @@ use crate::protocol::messages::{AlterPartitionRequest, AlterPartitionResponse, W
 use crate::protocol::{RequestBody, ResponseBody};
 use crate::replica::partition::PartitionId;
 use crate::replica::{IsrAnswer, Proposal};
+use crate::trace::{EventId, Timer};
 use crate::types::{Millis, Uuid};
 
 /// With the epochs of the members' brokers (KIP-903).
@@ -30,8 +31,9 @@ const AGAIN_AFTER_MS: Millis = 50;
 pub(in crate::broker) struct Proposals {
     waiting: BTreeMap<PartitionId, Proposal>,
     under_way: BTreeMap<PartitionId, Proposal>,
-    /// No request before that time.
+    /// No request before that time, because of that event.
     not_before: Millis,
+    because: EventId,
 }
 
 impl Proposals {
@@ -47,6 +49,19 @@ impl State {
     pub(in crate::broker) fn propose(&mut self, cx: &mut Cx, id: PartitionId, proposal: Proposal) {
         self.cluster.proposals.waiting.insert(id, proposal);
         self.ask_for_isrs(cx);
+    }
+
+    /// By the clock: what was put off is asked again.
+    pub(super) fn isr_tick(&mut self, cx: &mut Cx) {
+        if self.cluster.proposals.next().is_some_and(|at| at <= cx.now) {
+            cx.timer_due(Timer::IsrRetry, self.cluster.proposals.because);
+            self.ask_for_isrs(cx);
+        }
+    }
+
+    fn not_before(&mut self, cx: &Cx) {
+        self.cluster.proposals.not_before = cx.now.saturating_add(AGAIN_AFTER_MS);
+        self.cluster.proposals.because = cx.cause;
     }
 
     /// Sends what waits, if nothing is under way and it is not too early.
@@ -113,7 +128,7 @@ impl State {
             Ok(ResponseBody::AlterPartition(answer)) if answer.error_code == 0 => answer,
             _ => {
                 // Asked of the wrong broker, or of none: whoever is the controller will be told soon.
-                self.cluster.proposals.not_before = cx.now.saturating_add(AGAIN_AFTER_MS);
+                self.not_before(cx);
                 for (id, proposal) in asked {
                     self.cluster.proposals.waiting.entry(id).or_insert(proposal);
                 }
@@ -155,7 +170,7 @@ impl State {
         };
         let moved = partition.proposal_done(cx, &self.replication, proposal, result);
         if moved.proposal.is_some() {
-            self.cluster.proposals.not_before = cx.now.saturating_add(AGAIN_AFTER_MS);
+            self.not_before(cx);
         }
         self.partition_moved(cx, id, moved);
     }

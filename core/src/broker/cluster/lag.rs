@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::broker::State;
 use crate::cx::Cx;
 use crate::replica::partition::PartitionId;
+use crate::trace::EventId;
 use crate::types::Millis;
 
 /// A follower that lags and could not be taken out is looked at again after so long.
@@ -17,7 +18,8 @@ const AGAIN_AFTER_MS: Millis = 50;
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct LagChecks {
     due: BTreeSet<(Millis, PartitionId)>,
-    of: BTreeMap<PartitionId, Millis>,
+    /// Why each is watched.
+    of: BTreeMap<PartitionId, EventId>,
 }
 
 impl LagChecks {
@@ -25,16 +27,15 @@ impl LagChecks {
         self.due.first().map(|&(at, _)| at)
     }
 
-    fn set(&mut self, id: PartitionId, at: Millis) {
-        self.of.insert(id, at);
+    fn set(&mut self, id: PartitionId, at: Millis, because: EventId) {
+        self.of.insert(id, because);
         self.due.insert((at, id));
     }
 
-    fn take(&mut self, now: Millis) -> Option<PartitionId> {
+    fn take(&mut self, now: Millis) -> Option<(PartitionId, EventId)> {
         let (at, id) = self.due.first().copied().filter(|&(at, _)| at <= now)?;
         self.due.remove(&(at, id));
-        self.of.remove(&id);
-        Some(id)
+        Some((id, self.of.remove(&id)?))
     }
 }
 
@@ -52,12 +53,13 @@ impl State {
             } else {
                 at
             };
-            self.cluster.lag_checks.set(id, soonest);
+            self.cluster.lag_checks.set(id, soonest, cx.cause);
         }
     }
 
     pub(super) fn check_lags(&mut self, cx: &mut Cx) {
-        while let Some(id) = self.cluster.lag_checks.take(cx.now) {
+        while let Some((id, because)) = self.cluster.lag_checks.take(cx.now) {
+            cx.cause = because;
             let Some(partition) = self.topics.partition_mut(id) else {
                 continue;
             };

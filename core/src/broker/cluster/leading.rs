@@ -29,6 +29,7 @@ use crate::protocol::control::{
 };
 use crate::protocol::messages::{AlterPartitionRequest, AlterPartitionResponse, MetadataRequest, message};
 use crate::protocol::{RequestBody, ResponseBody};
+use crate::trace::Timer;
 use crate::types::{BrokerId, Millis, Uuid};
 
 /// Versions that Kafka 3.9 speaks to its brokers in the ZooKeeper way.
@@ -289,6 +290,7 @@ impl State {
     pub(super) fn controller_tick(&mut self, cx: &mut Cx) {
         if self.cluster.stand_again_at.is_some_and(|at| at <= cx.now) {
             self.cluster.stand_again_at = None;
+            cx.timer_due(Timer::StandAgain, self.cluster.resigned);
             self.look_at_controller();
         }
         let due = self
@@ -352,6 +354,7 @@ impl State {
                 }
                 ControllerOutput::Resign { why } => {
                     self.resign(cx, &why);
+                    self.cluster.resigned = cx.cause;
                     self.cluster.stand_again_at = Some(cx.now.saturating_add(STAND_AGAIN_AFTER_MS));
                     return;
                 }

@@ -1,5 +1,6 @@
 //! How often a broker that wants to stop asks for its leaderships to be taken over.
 
+use crate::trace::EventId;
 use crate::types::Millis;
 
 /// A stop that has been asked for, and is not begun.
@@ -7,6 +8,8 @@ use crate::types::Millis;
 pub(in crate::broker) struct Leaving {
     tries_left: i32,
     again_at: Option<Millis>,
+    /// Why not at once.
+    because: EventId,
 }
 
 impl Leaving {
@@ -15,6 +18,7 @@ impl Leaving {
         Self {
             tries_left: retries.max(0).saturating_add(1),
             again_at: None,
+            because: EventId::NONE,
         }
     }
 
@@ -29,8 +33,13 @@ impl Leaving {
         self.tries_left <= 0
     }
 
-    pub fn wait_until(&mut self, at: Millis) {
+    pub fn wait_until(&mut self, at: Millis, because: EventId) {
         self.again_at = Some(at);
+        self.because = because;
+    }
+
+    pub fn because(&self) -> EventId {
+        self.because
     }
 
     /// When the next try is due.

@@ -36,6 +36,7 @@ use std::sync::Arc;
 
 use crate::controller::Controller;
 use crate::coordination::{OpId, SessionEpoch, SessionId};
+use crate::trace::EventId;
 use crate::types::{BrokerId, Millis, Offset, TopicPartition};
 
 pub(super) use configs::Configs;
@@ -75,6 +76,8 @@ pub(super) struct Cluster {
     candidacy: Option<(i32, i32)>,
     /// When to look again who is the controller, after this one had to resign.
     stand_again_at: Option<Millis>,
+    /// Why it had to resign, the last time.
+    resigned: EventId,
     /// The highest epoch of a controller that was heard of.
     pub controller_epoch: i32,
     /// What waits for the controller in this broker.
@@ -109,6 +112,7 @@ impl Default for Cluster {
             session_id: 0,
             candidacy: None,
             stand_again_at: None,
+            resigned: EventId::NONE,
             lost: None,
             next_op: 1,
             ops: BTreeMap::new(),

@@ -123,6 +123,7 @@ impl State {
         let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
             return;
         };
+        let before = std::mem::replace(&mut cx.cause, wait.caller.cause);
         let at = wait.next;
         wait.next += 1;
         let asked = wait.asked_of_visit();
@@ -166,6 +167,7 @@ impl State {
         if let Some((partition, moved)) = moved {
             self.partition_moved(cx, partition, moved);
         }
+        cx.cause = before;
     }
 
     fn take_plan(&mut self, id: ParkedId, at: usize, plan: Result<ReadPlan, Refused>) {
@@ -366,7 +368,7 @@ fn aborted(partition: Option<&Partition>, wanted: &Wanted, range: FileRange) -> 
 
 /// Readers see records below this: followers all that is written.
 fn visible_end(partition: &Partition, asked: Asked) -> Offset {
-    if asked.follower.is_some() {
+    if asked.follower.is_some() || mutated!(ConsumerReadsToLogEnd) {
         partition.log().map_or(0, |log| log.log_end())
     } else if asked.read_committed {
         partition.last_stable_offset()

@@ -12,6 +12,7 @@ use crate::protocol::StrBytes;
 use crate::protocol::fetch::{FetchPartition, FetchRequest, FetchResponse};
 use crate::replica::ParkedId;
 use crate::replica::Watcher;
+use crate::trace::EventId;
 use crate::types::{Millis, Uuid};
 
 /// First version whose requests belong to a session.
@@ -54,6 +55,13 @@ enum Phase {
     Visiting,
     /// Visited, and too little was there.
     ForData,
+}
+
+impl FetchWait {
+    /// The event that it follows from.
+    pub(in crate::broker) fn cause(&self) -> EventId {
+        self.caller.cause
+    }
 }
 
 impl State {

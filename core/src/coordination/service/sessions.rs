@@ -76,7 +76,9 @@ impl Sessions {
         if let Some(entry) = self.by_id.get_mut(&session) {
             self.deadlines.remove(&(entry.deadline, session));
             entry.deadline = now.saturating_add(entry.timeout_ms);
-            entry.heard = heard;
+            if heard != EventId::NONE {
+                entry.heard = heard;
+            }
             self.deadlines.insert((entry.deadline, session));
         }
     }

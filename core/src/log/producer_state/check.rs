@@ -49,7 +49,7 @@ impl ProducerStateManager {
     pub fn check(&self, header: &BatchHeader, origin: AppendOrigin) -> Result<Verdict, Refused> {
         let Some(entry) = self
             .last_entry(header.producer_id)
-            .filter(|_| header.has_producer_id())
+            .filter(|_| header.has_producer_id() && !mutated!(DuplicateAccepted))
         else {
             return Ok(Verdict::New);
         };

@@ -145,13 +145,15 @@ impl Fetcher {
             job: None,
         };
         self.touched.insert(name.clone());
-        cx.emit(|| Fact::FollowerTruncates {
+        let before = cx.cause;
+        cx.cause = cx.emit(|| Fact::FollowerTruncates {
             partition: name.clone(),
             leader,
             to,
             why,
         });
         self.cut(cx, logs, name, into);
+        cx.cause = before;
     }
 
     /// Goes on with a cut.

@@ -1,6 +1,6 @@
 //! What must hold when all faults are over and the cluster has come to rest.
 
-use super::ghost::{Ghost, common};
+use super::ghost::Ghost;
 use super::*;
 use crate::types::{BrokerId, TopicPartition};
 use crate::view::RoleView;
@@ -50,15 +50,13 @@ fn kept(
     partition: &TopicPartition,
     replicas: &[BrokerId],
 ) -> Result<(), Broken> {
-    let committed = ghost.committed.get(partition).map_or(&[][..], Vec::as_slice);
     for id in replicas {
         if world.broker(*id).is_none_or(|node| !node.is_running()) {
             continue;
         }
-        let copy = ghost.copies.get(&(*id, partition.clone()));
-        let own = copy.map_or(&[][..], |copy| copy.marks.as_slice());
-        if common(committed, own).0 < committed.len() {
-            let why = format!("{partition}: broker {id} does not hold all that was committed");
+        let (whole, end) = ghost.compare(*id, partition);
+        if !whole {
+            let why = format!("{partition}: broker {id} holds what was committed only up to {end}");
             return Err(Broken::new(COMMITTED_STAYS, why));
         }
     }

@@ -52,7 +52,14 @@ pub struct Ghost {
     pub high: BTreeMap<(BrokerId, TopicPartition), (LeaderEpoch, Offset)>,
     pub promises: BTreeMap<TopicPartition, Vec<Promise>>,
     pub written: BTreeMap<TopicPartition, Written>,
+    /// The replicas, as the coordination tree has them.
     pub assigned: BTreeMap<TopicPartition, Vec<BrokerId>>,
+    /// The replicas, as each leader was told with its leadership.
+    pub told: BTreeMap<(BrokerId, TopicPartition), Vec<BrokerId>>,
+    /// Leaders from outside the ISR whose election was told as what it is.
+    pub unclean: BTreeMap<TopicPartition, BrokerId>,
+    /// Below this a leader's log was trimmed: nobody need have it.
+    pub trimmed: BTreeMap<TopicPartition, Offset>,
     /// Why some of what was committed may be gone, until a leader shows what is left.
     pub excuse: BTreeMap<TopicPartition, String>,
     /// Members of the ISR that lost committed records with their power, and are members still.
@@ -100,9 +107,40 @@ impl Ghost {
         self.promises.retain(|partition, _| other(partition));
         self.written.retain(|partition, _| other(partition));
         self.assigned.retain(|partition, _| other(partition));
+        self.told.retain(|(_, partition), _| other(partition));
+        self.unclean.retain(|partition, _| other(partition));
+        self.trimmed.retain(|partition, _| other(partition));
         self.excuse.retain(|partition, _| other(partition));
         self.lacking.retain(|partition, _| other(partition));
         self.cut.retain(|partition, _| other(partition));
+    }
+
+    /// How much of what was committed a replica has: whether all, and where the two part.
+    pub fn compare(&self, broker: BrokerId, partition: &TopicPartition) -> (bool, Offset) {
+        let trimmed = self.trimmed.get(partition).copied().unwrap_or(0);
+        let left = |marks: &[Mark]| marks.partition_point(|mark| mark.last < trimmed);
+        let committed = self.committed.get(partition).map_or(&[][..], Vec::as_slice);
+        let own = self.copies.get(&(broker, partition.clone()));
+        let own = own.map_or(&[][..], |copy| copy.marks.as_slice());
+        let (committed, own) = (&committed[left(committed)..], &own[left(own)..]);
+        let (same, end) = common(committed, own);
+        (same == committed.len(), end.max(trimmed))
+    }
+
+    /// A promise that the replica does not keep.
+    pub fn lacks_promised(&self, broker: BrokerId, partition: &TopicPartition) -> Option<&Promise> {
+        let own = self.copies.get(&(broker, partition.clone()))?;
+        let trimmed = self.trimmed.get(partition).copied().unwrap_or(0);
+        let kept = |promise: &&Promise| {
+            let at = own
+                .marks
+                .binary_search_by_key(&promise.base, |mark| mark.base)
+                .ok();
+            at.is_some_and(|at| own.marks[at].first == Some((promise.client, promise.first)))
+        };
+        let promises = self.promises.get(partition).into_iter().flatten();
+        let mut standing = promises.filter(|promise| promise.base >= trimmed);
+        standing.find(|promise| !kept(promise))
     }
 
     /// What was committed and is explained to be gone is no promise any more.

@@ -1,10 +1,10 @@
 //! Checks that cost what a step touched: one fact at a time.
 
-use super::ghost::{Ghost, Pending, Promise, Written, common};
+use super::ghost::{Ghost, Pending, Promise, Written};
 use super::scan::{self, Mark};
 use super::*;
 use crate::disk::ReadAt;
-use crate::trace::{Event, Fact, WorldFact};
+use crate::trace::{ControlFact, Event, Fact, WorldFact};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use crate::view::{ReplicaView, partition_of};
 
@@ -37,7 +37,19 @@ impl Ghost {
                 copy.marks.retain(|mark| mark.last < *to);
                 copy.pending.retain(|pending| pending.last < *to);
             }
+            Fact::LogStartMoved { partition, to } if view_leads(view, broker, partition) => {
+                let trimmed = self.trimmed.entry(partition.clone()).or_default();
+                *trimmed = *to.max(trimmed);
+            }
             Fact::LogStartMoved { .. } => {}
+            Fact::Control(ControlFact::Elected {
+                partition,
+                leader: Some(leader),
+                unclean: true,
+                ..
+            }) => {
+                self.unclean.insert(partition.clone(), *leader);
+            }
             Fact::ReplicaOpened { partition, .. } => self.reread(world, broker, partition),
             Fact::ReplicaClosed { partition } => {
                 self.copies.remove(&(broker, partition.clone()));
@@ -50,7 +62,7 @@ impl Ghost {
                 replicas,
                 ..
             } => {
-                self.assigned.insert(partition.clone(), replicas.clone());
+                self.told.insert((broker, partition.clone()), replicas.clone());
                 isr_within(partition, isr, replicas)?;
                 self.leads(broker, partition, *epoch)?;
             }
@@ -58,7 +70,7 @@ impl Ghost {
                 self.high.remove(&(broker, partition.clone()));
             }
             Fact::IsrChanged { partition, isr, .. } | Fact::IsrProposed { partition, isr, .. } => {
-                if let Some(replicas) = self.assigned.get(partition) {
+                if let Some(replicas) = self.told.get(&(broker, partition.clone())) {
                     isr_within(partition, isr, replicas)?;
                 }
             }
@@ -152,13 +164,17 @@ impl Ghost {
             return Err(Broken::new(ONE_LEADER_FOR_AN_EPOCH, why));
         }
         self.high.insert((broker, partition.clone()), (epoch, 0));
-        let committed = self.committed.get(partition).map_or(&[][..], Vec::as_slice);
-        let own = self.copies.get(&(broker, partition.clone()));
-        let own = own.map_or(&[][..], |copy| copy.marks.as_slice());
-        let (same, end) = common(committed, own);
-        if same == committed.len() {
+        let (whole, end) = self.compare(broker, partition);
+        if whole {
             self.excuse.remove(partition);
-            return Ok(());
+            let Some(promise) = self.lacks_promised(broker, partition) else {
+                return Ok(());
+            };
+            let why = format!(
+                "{partition}: broker {broker} leads in epoch {epoch} without number {} of client {} at offset {}",
+                promise.first, promise.client, promise.base
+            );
+            return Err(Broken::new(PROMISE_KEPT, why));
         }
         let lacks = self
             .lacking
@@ -289,10 +305,7 @@ impl Ghost {
             if !power_lost || !in_sync {
                 continue;
             }
-            let committed = self.committed.get(&partition).map_or(&[][..], Vec::as_slice);
-            let left = self.copies.get(&(broker, partition.clone()));
-            let left = left.map_or(&[][..], |copy| copy.marks.as_slice());
-            if common(committed, left).0 < committed.len() {
+            if !self.compare(broker, &partition).0 {
                 self.lacking.entry(partition.clone()).or_default().insert(broker);
             }
         }
@@ -300,16 +313,21 @@ impl Ghost {
 
     /// The controller, or whoever it was, wrote something.
     fn tree_changed(&mut self, world: &World, changes: &[String]) -> Result<(), Broken> {
-        for change in changes {
-            let Some((what, path)) = change.split_once(' ') else {
-                continue;
-            };
-            if let Some(topic) = path.strip_prefix("/brokers/topics/")
-                && what == "delete"
-                && !topic.contains('/')
-            {
-                self.forget_topic(topic);
+        let changes = || changes.iter().filter_map(|change| change.split_once(' '));
+        // A multi happens at once: what it makes of the assignment holds for its states too.
+        for (what, path) in changes() {
+            match path.strip_prefix("/brokers/topics/") {
+                Some(topic) if topic.contains('/') => {}
+                Some(topic) if what == "delete" => self.forget_topic(topic),
+                Some(topic) => {
+                    let all = world.partitions().into_iter();
+                    self.assigned
+                        .extend(all.filter(|(partition, _)| *partition.topic == *topic));
+                }
+                None => {}
             }
+        }
+        for (_, path) in changes() {
             if let Some(partition) = partition_of_state(path)
                 && let Some(written) = read_state(world, path)
             {
@@ -328,13 +346,21 @@ impl Ghost {
         if let Some(lacking) = self.lacking.get_mut(partition) {
             lacking.retain(|id| now.isr.contains(id));
         }
+        if let Some(replicas) = self.assigned.get(partition) {
+            isr_within(partition, &now.isr, replicas)?;
+        }
         let was_in_sync = before.is_none_or(|before| before.isr.contains(&now.leader));
-        if now.leader >= 0 && !was_in_sync {
+        let is_told = self.unclean.remove(partition) == Some(now.leader);
+        if now.leader >= 0 && !was_in_sync && is_told {
             let why = format!("broker {} was elected from outside the ISR", now.leader);
             self.excuse.insert(partition.clone(), why);
         }
         Ok(())
     }
+}
+
+fn view_leads(view: &ClusterView, broker: BrokerId, partition: &TopicPartition) -> bool {
+    view.leader(partition) == Some(broker)
 }
 
 fn isr_within(partition: &TopicPartition, isr: &[BrokerId], replicas: &[BrokerId]) -> Result<(), Broken> {

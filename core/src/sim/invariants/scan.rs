@@ -8,7 +8,7 @@ use crate::record::compression::PureRust;
 use crate::record::{Batch, BatchHeader, Batches};
 use crate::sim::world::client::read_value;
 use crate::trace::NodeId;
-use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, TopicPartition};
+use crate::types::{LeaderEpoch, Millis, Offset, ProducerEpoch, ProducerId, Sequence, TopicPartition};
 
 /// The log directory that worlds have.
 pub const DIR: u16 = 0;
@@ -28,6 +28,7 @@ pub struct Mark {
     pub producer: Option<(ProducerId, ProducerEpoch, Sequence, Sequence)>,
     /// Whose record the first one is, and its number.
     pub first: Option<(NodeId, u64)>,
+    pub max_timestamp_ms: Millis,
     pub position: u64,
     pub size: u32,
 }
@@ -68,6 +69,7 @@ fn mark_of(batch: &Batch, position: u64) -> Mark {
             )
         }),
         first: first.and_then(|value| read_value(&value)),
+        max_timestamp_ms: header.max_timestamp,
         position,
         size: batch.bytes.len() as u32,
     }
@@ -84,6 +86,8 @@ pub struct Segment {
     pub marks: Vec<Mark>,
     /// Offset and position of each entry of the offset index.
     pub index: Vec<(Offset, u64)>,
+    /// Time and offset of each entry of the time index.
+    pub times: Vec<(Millis, Offset)>,
 }
 
 /// All segments of a replica, in order; none when there is no such directory.
@@ -110,20 +114,19 @@ fn segment(disk: &MemoryDisk, partition: &TopicPartition, base: Offset) -> Segme
         position += batch.bytes.len() as u64;
     }
     let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
-    let index = read("index");
-    let entries = index
-        .chunks_exact(8)
-        .map(|entry| (word(entry), word(&entry[4..])));
+    let offset = |bytes: &[u8]| base + Offset::from(word(bytes));
+    let time = |bytes: &[u8]| bytes.first_chunk().map_or(0, |time| i64::from_be_bytes(*time));
     // Room that is not used yet is zero.
-    let used = entries
-        .enumerate()
-        .take_while(|(at, entry)| *at == 0 || *entry != (0, 0));
-    let index = used
-        .filter(|(at, entry)| *at > 0 || *entry != (0, 0))
-        .map(|(_, (offset, position))| (base + Offset::from(offset), u64::from(position)));
+    let is_used = |entry: &&[u8]| entry.iter().any(|byte| *byte != 0);
+    let (index, times) = (read("index"), read("timeindex"));
+    let index = index.chunks_exact(8).take_while(is_used);
+    let times = times.chunks_exact(12).take_while(is_used);
     Segment {
         base,
-        index: index.collect(),
+        index: index
+            .map(|entry| (offset(entry), u64::from(word(&entry[4..]))))
+            .collect(),
+        times: times.map(|entry| (time(entry), offset(&entry[8..]))).collect(),
         marks,
     }
 }

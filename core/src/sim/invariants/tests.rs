@@ -1,3 +1,5 @@
+mod mutations;
+
 use super::ghost::{Ghost, common};
 use super::scan::{self, Mark};
 use super::*;
@@ -12,6 +14,7 @@ fn mark(base: i64, epoch: i32, hash: u64) -> Mark {
         hash,
         producer: None,
         first: None,
+        max_timestamp_ms: 0,
         position: 0,
         size: 0,
     }

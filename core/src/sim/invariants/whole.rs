@@ -11,9 +11,16 @@ pub(super) fn check(ghost: &Ghost, world: &World) -> Result<(), Broken> {
     for node in world.brokers() {
         let Some(broker) = &node.broker else { continue };
         for replica in broker.replicas() {
-            let segments = scan::segments(&node.disk, &replica.partition);
             let partition = &replica.partition;
+            let mut segments = scan::segments(&node.disk, partition);
+            // The files of the active segment's indexes follow behind what is in memory.
+            if let (Some(last), Some(active)) = (segments.last_mut(), broker.active_indexes(partition))
+                && last.base == active.base
+            {
+                (last.index, last.times) = (active.offsets, active.times);
+            }
             indexes(node.id, partition, &segments)?;
+            times(node.id, partition, &segments)?;
             let marks: Vec<&Mark> = segments.iter().flat_map(|segment| &segment.marks).collect();
             let live = |mark: &&&Mark| mark.last >= replica.log_start && mark.last < replica.log_end;
             let marks: Vec<&Mark> = marks.iter().filter(live).copied().collect();
@@ -49,6 +56,31 @@ fn indexes(broker: BrokerId, partition: &TopicPartition, segments: &[Segment]) -
             if !ahead && !at.is_some_and(|mark| mark.base <= offset && offset <= mark.last) {
                 let why = format!("{whose}: the entry of offset {offset} points to byte {position}");
                 return Err(Broken::new(INDEX_POINTS_RIGHT, why));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn times(broker: BrokerId, partition: &TopicPartition, segments: &[Segment]) -> Result<(), Broken> {
+    for segment in segments {
+        let broken = |why: String| {
+            let whose = format!("broker {broker}, {partition}, segment {}", segment.base);
+            Err(Broken::new(INDEX_POINTS_RIGHT, format!("{whose}: {why}")))
+        };
+        let entries = &segment.times;
+        if !entries.is_sorted_by(|one, other| one.0 < other.0 && one.1 < other.1) {
+            return broken("time entries do not increase".to_owned());
+        }
+        for &(time_ms, offset) in entries {
+            // An entry is written before its batch.
+            let ahead = segment.marks.last().is_none_or(|last| offset > last.last);
+            let first = segment.marks.iter().find(|mark| mark.max_timestamp_ms >= time_ms);
+            let right = first.is_some_and(|mark| {
+                mark.max_timestamp_ms == time_ms && mark.base <= offset && offset <= mark.last
+            });
+            if !ahead && !right {
+                return broken(format!("the entry of time {time_ms} names offset {offset}"));
             }
         }
     }

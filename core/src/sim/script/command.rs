@@ -81,8 +81,8 @@ pub enum Expectation {
     Failed(String, u64),
     /// The next offset of a consumer.
     Position(String, Offset),
-    /// The invariant breaks during the command before.
-    Broken(String),
+    /// The invariant breaks during the command before, in a step that has such a fact.
+    Broken(String, Option<Pattern>),
 }
 
 /// What a line does.
@@ -186,25 +186,16 @@ impl Command {
         )
     }
 
-    /// Whether it is something bad that happens to the cluster.
-    pub fn is_fault(&self) -> bool {
-        if let Command::Try(command) = self {
-            return command.is_fault();
-        }
+    /// Whether it only lets things happen, and does nothing from outside.
+    pub fn only_waits(&self) -> bool {
         matches!(
             self,
-            Command::Crash(_)
-                | Command::PowerLoss { .. }
-                | Command::Stop(_)
-                | Command::Pause(_)
-                | Command::Cut { .. }
-                | Command::Isolate(_)
-                | Command::SlowDisk(..)
-                | Command::FullDisk(..)
-                | Command::Skew(..)
-                | Command::CoordinationCrash
-                | Command::LoseAnswer(_)
-                | Command::Packet { .. }
+            Command::Step(_)
+                | Command::StepUntil(..)
+                | Command::Run(_)
+                | Command::Settle
+                | Command::Expect(_)
+                | Command::Show(_)
         )
     }
 }

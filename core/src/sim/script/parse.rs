@@ -436,7 +436,15 @@ impl<'a> Words<'a> {
                 self.want("a consumer")?.to_owned(),
                 self.number::<Offset>("an offset")?,
             ),
-            "broken" => Expectation::Broken(self.want("an invariant")?.to_owned()),
+            "broken" => {
+                let name = self.want("an invariant")?.to_owned();
+                let step = if self.takes("at") {
+                    Some(self.pattern()?)
+                } else {
+                    None
+                };
+                Expectation::Broken(name, step)
+            }
             _ => return Err(self.bad(word, format!("`{word}` cannot be expected"))),
         })
     }

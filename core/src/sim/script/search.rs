@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::player::{Failure, Player};
 use super::{Script, random};
+use crate::sim::invariants::ALL_CAUGHT_UP;
 use crate::sim::script::pattern::name_of;
 
 /// Times that a fact was seen over all worlds.
@@ -100,7 +101,7 @@ fn shrink(text: &str, failure: &Failure) -> String {
     }
     // Without the end of all faults anything fails to come to rest.
     let end: Vec<&str> = match lines.iter().rposition(|line| *line == "heal") {
-        Some(at) if failure.invariant.is_none() => lines.split_off(at),
+        Some(at) if failure.invariant.is_none_or(|name| name == ALL_CAUGHT_UP.name) => lines.split_off(at),
         _ => Vec::new(),
     };
     let fails_alike =

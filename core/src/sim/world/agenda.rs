@@ -10,6 +10,7 @@ use super::network::{Packet, PacketId};
 use crate::broker::Job;
 use crate::disk::{DirId, Lane};
 use crate::io::JobId;
+use crate::trace::EventId;
 use crate::types::{BrokerId, Millis};
 
 /// Counts the lives of one broker, from 1: what was meant for an earlier one finds nobody.
@@ -33,6 +34,8 @@ pub enum Happening {
         life: Life,
         job: JobId,
         work: Job,
+        /// Why it was asked for.
+        cause: EventId,
     },
     /// A broker's word reaches the coordination service.
     ToService(ToService),

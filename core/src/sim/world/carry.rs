@@ -17,8 +17,8 @@ use crate::types::BrokerId;
 impl World {
     /// Gives a broker an input, and carries out everything that follows at once.
     pub(super) fn drive(&mut self, id: BrokerId, cause: EventId, input: Input) {
-        let mut inputs = VecDeque::from([input]);
-        while let Some(input) = inputs.pop_front() {
+        let mut inputs = VecDeque::from([(input, cause)]);
+        while let Some((input, cause)) = inputs.pop_front() {
             let now = self.now;
             let Some(node) = self.broker_mut(id) else { return };
             let outputs = node.tell(now, cause, input);
@@ -26,13 +26,14 @@ impl World {
         }
     }
 
-    /// Carries out what a broker wants; what it is told in turn at once goes into `inputs`.
+    /// Carries out what a broker wants; what it is told in turn at once goes into `inputs`. It follows from
+    /// the last fact that the broker has told, or from `cause`.
     pub(super) fn carry_all(
         &mut self,
         id: BrokerId,
         cause: EventId,
         outputs: Vec<Output>,
-        inputs: &mut VecDeque<Input>,
+        inputs: &mut VecDeque<(Input, EventId)>,
     ) {
         let cause = self.gather_broker_facts(id).unwrap_or(cause);
         for output in outputs {
@@ -51,7 +52,13 @@ impl World {
         last
     }
 
-    fn carry(&mut self, id: BrokerId, cause: EventId, output: Output, inputs: &mut VecDeque<Input>) {
+    fn carry(
+        &mut self,
+        id: BrokerId,
+        cause: EventId,
+        output: Output,
+        inputs: &mut VecDeque<(Input, EventId)>,
+    ) {
         match output {
             Output::Respond { conn, request, parts } => {
                 let bytes = match self.broker(id).map(|node| node.gather(&parts)) {
@@ -66,8 +73,8 @@ impl World {
                 self.admit_waiting(conn, inputs);
             }
             Output::Close { conn, reason } => {
-                self.close_server_end(conn, &reason);
-                inputs.push_back(Input::Disconnected { conn });
+                self.close_server_end(conn, &reason, cause);
+                inputs.push_back((Input::Disconnected { conn }, cause));
             }
             Output::Disk {
                 dir,
@@ -76,7 +83,7 @@ impl World {
                 op,
             } => {
                 if let Some(node) = self.broker_mut(id) {
-                    node.queue(dir, lane, ticket, op);
+                    node.queue(dir, lane, ticket, op, cause);
                 }
                 self.begin_disk(id, dir);
             }
@@ -91,6 +98,7 @@ impl World {
                         life,
                         job,
                         work,
+                        cause,
                     },
                 );
             }
@@ -107,7 +115,7 @@ impl World {
                 id: op_id,
                 op,
             } => self.coordinate(id, session, op_id, op, cause),
-            Output::Stopped { failed } => self.stopped(id, failed),
+            Output::Stopped { failed } => self.stopped(id, failed, cause),
             // The node has taken these.
             Output::Admission(_) | Output::Ready | Output::Say { .. } => {}
         }
@@ -144,15 +152,22 @@ impl World {
         let Some(node) = self.awake(broker, life, done) else {
             return false;
         };
-        let Some(input) = node.carry_out(dir, lane) else {
+        let Some((input, cause)) = node.carry_out(dir, lane) else {
             return false;
         };
         self.begin_disk(broker, dir);
-        self.drive(broker, EventId::NONE, input);
+        self.drive(broker, cause, input);
         true
     }
 
-    pub(super) fn job_done(&mut self, broker: BrokerId, life: Life, job: JobId, work: Job) -> bool {
+    pub(super) fn job_done(
+        &mut self,
+        broker: BrokerId,
+        life: Life,
+        job: JobId,
+        work: Job,
+        cause: EventId,
+    ) -> bool {
         // A paused process runs no thread.
         if self
             .broker(broker)
@@ -163,6 +178,7 @@ impl World {
                 life,
                 job,
                 work,
+                cause,
             };
             if let Some(node) = self.broker_mut(broker) {
                 node.backlog.push(waits);
@@ -176,7 +192,7 @@ impl World {
             return false;
         };
         let input = node.run(job, work);
-        self.drive(broker, EventId::NONE, input);
+        self.drive(broker, cause, input);
         true
     }
 
@@ -196,8 +212,13 @@ impl World {
 
     // ---- clients
 
-    /// Lets a client do something, and carries out what it wants.
-    pub(super) fn drive_client(&mut self, id: NodeId, what: impl FnOnce(&mut ClientNode, &mut ClientCx)) {
+    /// Lets a client do something because of that event, and carries out what it wants.
+    pub(super) fn drive_client(
+        &mut self,
+        id: NodeId,
+        cause: EventId,
+        what: impl FnOnce(&mut ClientNode, &mut ClientCx),
+    ) {
         let now = self.now;
         let Some(client) = self.clients.get_mut(&id).map(Arc::make_mut) else {
             return;
@@ -209,27 +230,21 @@ impl World {
             out: &mut outputs,
         };
         what(client, &mut cx);
+        let mut last = cause;
         for output in outputs {
             match output {
-                ClientOutput::Fact(fact) => {
-                    self.emit(EventId::NONE, fact);
-                }
+                ClientOutput::Fact(fact) => last = self.emit(last, fact),
                 ClientOutput::Send {
                     broker,
                     id: send,
                     sent,
                     answered,
                     frame,
-                } => self.send(
-                    Caller::Client(id),
-                    broker,
-                    send,
-                    sent,
-                    answered,
-                    frame,
-                    EventId::NONE,
-                ),
+                } => self.send(Caller::Client(id), broker, send, sent, answered, frame, last),
             }
+        }
+        if let Some(client) = self.clients.get_mut(&id).map(Arc::make_mut) {
+            client.last = last;
         }
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::World;
 use super::agenda::Happening;
-use super::network::{Awaited, Caller, Connection, Content, Packet};
+use super::network::{Awaited, Caller, Connection, Content, Packet, Request, Unanswered};
 use super::node::Down;
 use crate::broker::{SentAs, admit_answer};
 use crate::io::{ConnId, Input, Peer, RequestId, SendId};
@@ -26,24 +26,22 @@ const PIPELINE: usize = 64;
 
 impl World {
     /// Puts a packet on its way, or keeps it while its link is cut.
-    pub(super) fn dispatch(&mut self, packet: Packet, what: Option<String>, cause: EventId) {
+    pub(super) fn dispatch(&mut self, mut packet: Packet, what: Option<String>, cause: EventId) {
         let Some(connection) = self.network.get(packet.conn) else {
             return;
         };
         let (from, to) = connection.way(packet.to_server);
         if let (Content::Frame(bytes), Some(what)) = (&packet.content, what) {
-            let bytes = bytes.len() as u32;
-            let packet = packet.id;
-            self.emit(
-                cause,
-                WorldFact::PacketSent {
-                    packet,
-                    from,
-                    to,
-                    what,
-                    bytes,
-                },
-            );
+            let sent = WorldFact::PacketSent {
+                packet: packet.id,
+                from,
+                to,
+                what,
+                bytes: bytes.len() as u32,
+            };
+            packet.sent = self.emit(cause, sent);
+        } else if packet.sent == EventId::NONE {
+            packet.sent = cause;
         }
         if self.network.is_cut(from, to) {
             return self.network_mut().hold(from, to, packet);
@@ -62,7 +60,7 @@ impl World {
 
     pub(super) fn arrive(&mut self, packet: Packet) -> bool {
         let Some(connection) = self.network.get(packet.conn) else {
-            self.lose(&packet.content, packet.id, "its connection was given up");
+            self.lose(&packet, "its connection was given up", packet.sent);
             return false;
         };
         let (from, to) = connection.way(packet.to_server);
@@ -71,27 +69,17 @@ impl World {
             self.network_mut().hold(from, to, packet);
             return false;
         }
-        let Packet {
-            id,
-            conn,
-            to_server,
-            content,
-        } = packet;
-        let arrival = Happening::Arrival(Packet {
-            id,
-            conn,
-            to_server,
-            content: content.clone(),
-        });
+        let (id, conn, to_server) = (packet.id, packet.conn, packet.to_server);
+        let arrival = Happening::Arrival(packet.clone());
         if to_server {
             let (server, life) = (connection.server, connection.server_life);
             let down = self.broker(server).and_then(|node| node.down);
             if down == Some(Down::Power) {
-                self.lose(&content, id, "the machine is off");
+                self.lose(&packet, "the machine is off", packet.sent);
                 return false;
             }
             if down.is_some() || self.broker(server).is_some_and(|node| node.life != life) {
-                return self.refuse(conn, id, &content);
+                return self.refuse(&packet);
             }
             if self.awake(server, life, arrival).is_none() {
                 return false;
@@ -103,15 +91,15 @@ impl World {
                 .broker(broker)
                 .is_some_and(|node| node.life == life && node.paused);
             if !waits {
-                self.lose(&content, id, "its receiver is gone");
+                self.lose(&packet, "its receiver is gone", packet.sent);
             }
             return false;
         }
-        match content {
-            Content::Closed if to_server => self.caller_left(conn),
-            Content::Closed => self.server_left(conn),
+        match packet.content {
+            Content::Closed if to_server => self.caller_left(conn, packet.sent),
+            Content::Closed => self.server_left(conn, packet.sent),
             Content::Frame(frame) => {
-                let cause = self.emit(EventId::NONE, WorldFact::PacketDelivered { packet: id });
+                let cause = self.emit(packet.sent, WorldFact::PacketDelivered { packet: id });
                 if to_server {
                     self.request_arrived(conn, &frame, cause);
                 } else {
@@ -123,28 +111,28 @@ impl World {
         true
     }
 
-    pub(super) fn lose(&mut self, content: &Content, packet: u64, why: &str) {
-        if matches!(content, Content::Frame(_)) {
-            let why = why.to_owned();
-            self.emit(EventId::NONE, WorldFact::PacketLost { packet, why });
+    pub(super) fn lose(&mut self, packet: &Packet, why: &str, cause: EventId) {
+        if matches!(packet.content, Content::Frame(_)) {
+            let (packet, why) = (packet.id, why.to_owned());
+            self.emit(cause, WorldFact::PacketLost { packet, why });
         }
     }
 
     /// Nobody listens there, or somebody who does not know this connection.
-    pub(super) fn refuse(&mut self, conn: ConnId, packet: u64, content: &Content) -> bool {
-        self.lose(content, packet, "nobody is there to take it");
-        if let Some(connection) = self.network_mut().get_mut(conn) {
+    pub(super) fn refuse(&mut self, packet: &Packet) -> bool {
+        self.lose(packet, "nobody is there to take it", packet.sent);
+        if let Some(connection) = self.network_mut().get_mut(packet.conn) {
             connection.server_open = false;
         }
-        self.send_close(conn, false);
+        self.send_close(packet.conn, false, packet.sent);
         self.sweep();
         true
     }
 
-    pub(super) fn send_close(&mut self, conn: ConnId, to_server: bool) {
+    pub(super) fn send_close(&mut self, conn: ConnId, to_server: bool, cause: EventId) {
         if self.network.get(conn).is_some() {
             let packet = self.network_mut().packet(conn, to_server, Content::Closed);
-            self.dispatch(packet, None, EventId::NONE);
+            self.dispatch(packet, None, cause);
         }
     }
 
@@ -152,8 +140,7 @@ impl World {
         let gone = |c: &Connection| !c.caller_open && !c.server_open;
         if self.network.connections.values().any(gone) {
             for packet in self.network_mut().sweep() {
-                let why = "its connection was given up".to_owned();
-                self.emit(EventId::NONE, WorldFact::PacketLost { packet, why });
+                self.lose(&packet, "its connection was given up", packet.sent);
             }
         }
     }
@@ -167,52 +154,57 @@ impl World {
         if !connection.server_open || frame.len() < LENGTH {
             return;
         }
-        connection.inbound.push_back(frame.slice(LENGTH..));
+        let frame = frame.slice(LENGTH..);
+        connection.inbound.push_back(Request { frame, cause });
         let server = connection.server;
         let mut inputs = VecDeque::new();
         self.admit_waiting(conn, &mut inputs);
-        for input in inputs {
+        for (input, cause) in inputs {
             self.drive(server, cause, input);
         }
     }
 
     /// Admits what the connection's order allows.
-    pub(super) fn admit_waiting(&mut self, conn: ConnId, inputs: &mut VecDeque<Input>) {
+    pub(super) fn admit_waiting(&mut self, conn: ConnId, inputs: &mut VecDeque<(Input, EventId)>) {
         loop {
             let Some(connection) = self.network_mut().get_mut(conn) else {
                 return;
             };
             let server = connection.server;
-            let Some(frame) = connection.inbound.front() else {
+            let Some(Request { frame, .. }) = connection.inbound.front() else {
                 return;
             };
             let is_produce = frame.first_chunk() == Some(&(ApiKey::Produce as i16).to_be_bytes());
             let pipelined = is_produce
                 && connection.unanswered.len() < PIPELINE
-                && connection.unanswered.values().all(|is_produce| *is_produce);
+                && connection.unanswered.values().all(|other| other.is_produce);
             if !connection.unanswered.is_empty() && !pipelined {
                 return;
             }
-            let Some(frame) = connection.inbound.pop_front() else {
+            let Some(Request { frame, cause }) = connection.inbound.pop_front() else {
                 return;
             };
             let request: RequestId = connection.next_request;
             connection.next_request += 1;
-            connection.unanswered.insert(request, is_produce);
+            let unanswered = Unanswered { is_produce, cause };
+            connection.unanswered.insert(request, unanswered);
             let now = self.now;
             let Some(admitted) = self.broker_mut(server).map(|node| node.admit(now, &frame)) else {
                 return;
             };
             match admitted {
-                Ok(admitted) => inputs.push_back(Input::Request {
-                    conn,
-                    request,
-                    listener: 0,
-                    body: Box::new(admitted),
-                }),
+                Ok(admitted) => {
+                    let input = Input::Request {
+                        conn,
+                        request,
+                        listener: 0,
+                        body: Box::new(admitted),
+                    };
+                    inputs.push_back((input, cause));
+                }
                 Err(error) => {
-                    self.close_server_end(conn, &error.to_string());
-                    inputs.push_back(Input::Disconnected { conn });
+                    self.close_server_end(conn, &error.to_string(), cause);
+                    inputs.push_back((Input::Disconnected { conn }, cause));
                     return;
                 }
             }
@@ -230,7 +222,12 @@ impl World {
                 return;
             };
             connection.next_answer += 1;
-            connection.unanswered.remove(&request);
+            let asked = connection.unanswered.remove(&request);
+            // What the broker does by the clock, it does because it was asked.
+            let cause = match asked {
+                Some(asked) if cause == EventId::NONE => asked.cause,
+                _ => cause,
+            };
             let open = connection.server_open;
             let Some(frame) = answer.filter(|_| open) else {
                 continue;
@@ -249,26 +246,26 @@ impl World {
         format!("{name} answer")
     }
 
-    pub(super) fn close_server_end(&mut self, conn: ConnId, why: &str) {
+    pub(super) fn close_server_end(&mut self, conn: ConnId, why: &str, cause: EventId) {
         let Some(connection) = self.network_mut().get_mut(conn) else {
             return;
         };
         if std::mem::replace(&mut connection.server_open, false) {
             let (broker, caller) = (connection.server, connection.caller.node());
             let why = why.to_owned();
-            self.emit(EventId::NONE, WorldFact::ConnectionClosed { broker, caller, why });
-            self.send_close(conn, false);
+            let closed = self.emit(cause, WorldFact::ConnectionClosed { broker, caller, why });
+            self.send_close(conn, false, closed);
         }
     }
 
     /// The caller closed its end, or died.
-    pub(super) fn caller_left(&mut self, conn: ConnId) {
+    pub(super) fn caller_left(&mut self, conn: ConnId, cause: EventId) {
         let Some(connection) = self.network_mut().get_mut(conn) else {
             return;
         };
         if std::mem::replace(&mut connection.server_open, false) {
             let server = connection.server;
-            self.drive(server, EventId::NONE, Input::Disconnected { conn });
+            self.drive(server, cause, Input::Disconnected { conn });
         }
     }
 
@@ -321,6 +318,7 @@ impl World {
                 id,
                 sent,
                 sent_ms: now,
+                cause,
             });
         }
         let packet = self.network_mut().packet(conn, true, Content::Frame(frame));
@@ -341,7 +339,9 @@ impl World {
         let body = frame.slice(LENGTH.min(frame.len())..);
         match caller {
             Caller::Client(id) => {
-                self.drive_client(id, |client, cx| client.answered(cx, awaited.id, Some(&body)));
+                self.drive_client(id, cause, |client, cx| {
+                    client.answered(cx, awaited.id, Some(&body));
+                });
             }
             Caller::Echo(_) => {}
             Caller::Broker { broker, .. } => match admit_answer(&body, awaited.sent) {
@@ -356,26 +356,26 @@ impl World {
                 Err(error) => {
                     let why = format!("the answer cannot be read: {error}");
                     self.drive(broker, cause, Input::SendFailed { id: awaited.id, why });
-                    self.give_up(conn, "its answer cannot be read");
+                    self.give_up(conn, "its answer cannot be read", cause);
                 }
             },
         }
     }
 
     /// The caller closes its end: everything awaited will not come.
-    pub(super) fn give_up(&mut self, conn: ConnId, why: &str) {
-        self.send_close(conn, true);
-        self.fail_awaited(conn, why);
+    pub(super) fn give_up(&mut self, conn: ConnId, why: &str, cause: EventId) {
+        self.send_close(conn, true, cause);
+        self.fail_awaited(conn, why, cause);
         self.sweep();
     }
 
     /// The server closed its end, or died.
-    pub(super) fn server_left(&mut self, conn: ConnId) {
-        self.fail_awaited(conn, "the connection is lost");
+    pub(super) fn server_left(&mut self, conn: ConnId, cause: EventId) {
+        self.fail_awaited(conn, "the connection is lost", cause);
     }
 
     /// Closes the calling end and tells whoever waits there.
-    pub(super) fn fail_awaited(&mut self, conn: ConnId, why: &str) {
+    pub(super) fn fail_awaited(&mut self, conn: ConnId, why: &str, cause: EventId) {
         let Some(connection) = self.network_mut().get_mut(conn) else {
             return;
         };
@@ -387,13 +387,13 @@ impl World {
         for Awaited { id, .. } in awaited {
             match caller {
                 Caller::Client(client) => {
-                    self.drive_client(client, |client, cx| client.answered(cx, id, None));
+                    self.drive_client(client, cause, |client, cx| client.answered(cx, id, None));
                 }
                 Caller::Echo(_) => {}
                 Caller::Broker { broker, life, .. } => {
                     if self.broker(broker).is_some_and(|node| node.life == life) {
                         let why = why.to_owned();
-                        self.drive(broker, EventId::NONE, Input::SendFailed { id, why });
+                        self.drive(broker, cause, Input::SendFailed { id, why });
                     }
                 }
             }

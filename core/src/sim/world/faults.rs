@@ -26,7 +26,7 @@ impl World {
         let outputs = self.broker_mut(id).map(|node| node.start(now, cause));
         let mut inputs = VecDeque::new();
         self.carry_all(id, cause, outputs.unwrap_or_default(), &mut inputs);
-        for input in inputs {
+        for (input, cause) in inputs {
             self.drive(id, cause, input);
         }
         true
@@ -34,17 +34,7 @@ impl World {
 
     /// kill -9: what was written stays; whoever is connected is told by the machine.
     pub fn crash(&mut self, id: BrokerId) -> bool {
-        if !self.goes_down(id, Down::Process) {
-            return false;
-        }
-        self.emit(
-            EventId::NONE,
-            WorldFact::BrokerCrashed {
-                broker: id,
-                power_lost: false,
-            },
-        );
-        true
+        self.goes_down(id, Down::Process)
     }
 
     /// The machine loses power: what was not synced is gone, and nobody is told anything.
@@ -55,7 +45,6 @@ impl World {
         if let Some(node) = self.broker_mut(id) {
             node.disk.power_loss();
         }
-        self.power_lost(id);
         true
     }
 
@@ -69,32 +58,28 @@ impl World {
             node.disk.power_loss_keeping(&mut rng);
         }
         self.rng = rng;
-        self.power_lost(id);
         true
-    }
-
-    fn power_lost(&mut self, broker: BrokerId) {
-        let fact = WorldFact::BrokerCrashed {
-            broker,
-            power_lost: true,
-        };
-        self.emit(EventId::NONE, fact);
     }
 
     fn goes_down(&mut self, id: BrokerId, down: Down) -> bool {
         if self.broker(id).is_none_or(|node| !node.is_running()) {
             return false;
         }
-        self.leave(id, down);
+        let crashed = WorldFact::BrokerCrashed {
+            broker: id,
+            power_lost: down == Down::Power,
+        };
+        let cause = self.emit(EventId::NONE, crashed);
+        self.leave(id, down, cause);
         true
     }
 
     /// Ends a broker's process, and its ends of connections with it.
-    fn leave(&mut self, id: BrokerId, down: Down) {
+    fn leave(&mut self, id: BrokerId, down: Down, cause: EventId) {
         let backlog = self.broker_mut(id).map(|node| std::mem::take(&mut node.backlog));
         for what in backlog.into_iter().flatten() {
             if let Happening::Arrival(packet) = what {
-                self.lose(&packet.content, packet.id, "its receiver is gone");
+                self.lose(&packet, "its receiver is gone", cause);
             }
         }
         if let Some(node) = self.broker_mut(id) {
@@ -122,10 +107,10 @@ impl World {
                 }
             }
             if down == Down::Process {
-                self.send_close(conn, !serves);
+                self.send_close(conn, !serves, cause);
             }
         }
-        self.session_owner_left(id, down == Down::Process);
+        self.session_owner_left(id, down == Down::Process, cause);
         self.sweep();
     }
 
@@ -134,14 +119,15 @@ impl World {
         if self.broker(id).is_none_or(|node| !node.is_running()) {
             return false;
         }
-        self.drive(id, EventId::NONE, Input::Shutdown);
+        let cause = self.emit(EventId::NONE, WorldFact::StopAsked { broker: id });
+        self.drive(id, cause, Input::Shutdown);
         true
     }
 
     /// The broker has stopped.
-    pub(super) fn stopped(&mut self, broker: BrokerId, failed: Option<String>) {
-        self.leave(broker, Down::Process);
-        self.emit(EventId::NONE, WorldFact::BrokerStopped { broker, failed });
+    pub(super) fn stopped(&mut self, broker: BrokerId, failed: Option<String>, cause: EventId) {
+        let cause = self.emit(cause, WorldFact::BrokerStopped { broker, failed });
+        self.leave(broker, Down::Process, cause);
     }
 
     /// SIGSTOP: the process does nothing, its machine takes in what comes.
@@ -220,12 +206,9 @@ impl World {
         let Some((_, packet)) = Arc::make_mut(&mut self.agenda).take_packet(id) else {
             return false;
         };
-        if matches!(packet.content, Content::Frame(_)) {
-            let why = "dropped".to_owned();
-            self.emit(EventId::NONE, WorldFact::PacketLost { packet: id, why });
-        }
-        self.send_close(packet.conn, false);
-        self.send_close(packet.conn, true);
+        self.lose(&packet, "dropped", packet.sent);
+        self.send_close(packet.conn, false, packet.sent);
+        self.send_close(packet.conn, true, packet.sent);
         true
     }
 
@@ -236,7 +219,7 @@ impl World {
         };
         let (conn, to_server) = (packet.conn, packet.to_server);
         let at = at + by_ms;
-        self.emit(EventId::NONE, WorldFact::PacketDelayed { packet: id, by_ms });
+        self.emit(packet.sent, WorldFact::PacketDelayed { packet: id, by_ms });
         // What was sent after it and is under way keeps its place behind it.
         let behind: Vec<PacketId> = self
             .agenda
@@ -261,7 +244,7 @@ impl World {
         let Some((at, packet)) = found.filter(|(_, packet)| packet.to_server) else {
             return false;
         };
-        let content = packet.content.clone();
+        let (content, sent) = (packet.content.clone(), packet.sent);
         let Some(connection) = self.network.get(packet.conn) else {
             return false;
         };
@@ -273,12 +256,12 @@ impl World {
             Content::Frame(frame) => (name_of_request(frame), frame.len() as u32),
             Content::Closed => return false,
         };
-        self.emit(EventId::NONE, WorldFact::PacketDuplicated { packet: id });
+        let cause = self.emit(sent, WorldFact::PacketDuplicated { packet: id });
         let network = self.network_mut();
         let conn = network.connect(Connection::new(Caller::Echo(client), server, life));
-        let copy = network.packet(conn, true, content);
-        self.emit(
-            EventId::NONE,
+        let mut copy = network.packet(conn, true, content);
+        copy.sent = self.emit(
+            cause,
             WorldFact::PacketSent {
                 packet: copy.id,
                 from: client,

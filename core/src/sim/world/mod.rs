@@ -296,11 +296,14 @@ impl World {
                 true
             }
             Next::Client(id) => {
-                self.drive_client(id, |client, cx| client.tick(cx));
+                let cause = self.client(id).map_or(EventId::NONE, |client| client.last);
+                self.drive_client(id, cause, |client, cx| client.tick(cx));
                 true
             }
             Next::Overdue(conn) => {
-                self.give_up(conn, "no answer in time");
+                let asked = self.network.get(conn).and_then(|c| c.awaited.front());
+                let asked = asked.map_or(EventId::NONE, |asked| asked.cause);
+                self.give_up(conn, "no answer in time", asked);
                 true
             }
         }
@@ -320,7 +323,8 @@ impl World {
                 life,
                 job,
                 work,
-            } => self.job_done(broker, life, job, work),
+                cause,
+            } => self.job_done(broker, life, job, work, cause),
             Happening::ToService(message) => self.reach_service(message),
             Happening::FromService(message) => self.reach_broker(message),
             Happening::ServiceDisk { life } => self.service_disk_done(life),
@@ -349,16 +353,28 @@ impl World {
             .next_back()
             .map_or(FIRST_CLIENT, |last| last + 1);
         let brokers = self.brokers.keys().copied().collect();
+        let position = match &role {
+            Role::Consumer(consumer) => Some(consumer.position),
+            _ => None,
+        };
         self.clients
             .insert(id, Arc::new(ClientNode::new(id, brokers, role)));
-        self.drive_client(id, |client, cx| client.go_on(cx));
+        let client = id;
+        let cause = self.emit(EventId::NONE, WorldFact::ClientStarted { client, position });
+        self.drive_client(id, cause, |client, cx| client.go_on(cx));
         id
     }
 
     /// Gives a producer one batch more to send.
     pub fn produce(&mut self, client: NodeId, partition: &TopicPartition, count: u32) {
         let now = self.now;
-        self.drive_client(client, |client, cx| {
+        let given = WorldFact::RecordsGiven {
+            client,
+            partition: partition.clone(),
+            count,
+        };
+        let cause = self.emit(EventId::NONE, given);
+        self.drive_client(client, cause, |client, cx| {
             if let Role::Producer(producer) = &mut client.role {
                 producer.add(now, partition, count);
                 client.go_on(cx);
@@ -368,7 +384,9 @@ impl World {
 
     /// Gives an administrator one task more.
     pub fn administer(&mut self, client: NodeId, task: AdminTask) {
-        self.drive_client(client, |client, cx| {
+        let what = task.to_string();
+        let cause = self.emit(EventId::NONE, WorldFact::TaskGiven { client, what });
+        self.drive_client(client, cause, |client, cx| {
             if let Role::Admin(admin) = &mut client.role {
                 admin.add(task);
                 client.go_on(cx);

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use super::agenda::Life;
 use crate::broker::SentAs;
 use crate::io::{ConnId, Peer, RequestId, SendId};
-use crate::trace::NodeId;
+use crate::trace::{EventId, NodeId};
 use crate::types::{BrokerId, Millis, Rng};
 
 /// Numbers a packet; never given twice.
@@ -30,6 +30,8 @@ pub struct Packet {
     /// From the end that connected to the one that accepted.
     pub to_server: bool,
     pub content: Content,
+    /// The fact that it was sent.
+    pub sent: EventId,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +71,24 @@ pub struct Awaited {
     pub id: SendId,
     pub sent: SentAs,
     pub sent_ms: Millis,
+    /// That it was sent.
+    pub cause: EventId,
+}
+
+/// A frame that came, its length taken off.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub frame: Bytes,
+    /// That it arrived.
+    pub cause: EventId,
+}
+
+/// A request that its server has yet to answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Unanswered {
+    pub is_produce: bool,
+    /// That it arrived.
+    pub cause: EventId,
 }
 
 /// A connection, with what each end knows of it.
@@ -82,11 +102,11 @@ pub struct Connection {
     /// In the order in which they were sent, and so in the order of their answers.
     pub awaited: VecDeque<Awaited>,
     /// Frames that came and may not be admitted yet.
-    pub inbound: VecDeque<Bytes>,
+    pub inbound: VecDeque<Request>,
     /// Of the next request that is admitted.
     pub next_request: RequestId,
-    /// Admitted and not answered, and whether each is a produce.
-    pub unanswered: BTreeMap<RequestId, bool>,
+    /// Admitted and not answered.
+    pub unanswered: BTreeMap<RequestId, Unanswered>,
     /// Answers that must wait for earlier ones; `None` for one with no bytes.
     pub answers: BTreeMap<RequestId, Option<Bytes>>,
     pub next_answer: RequestId,
@@ -177,6 +197,7 @@ impl Network {
             conn,
             to_server,
             content,
+            sent: EventId::NONE,
         }
     }
 
@@ -235,7 +256,7 @@ impl Network {
 
     /// Forgets connections whose ends are both closed, with what is held of them; the packets that are
     /// lost by it.
-    pub fn sweep(&mut self) -> Vec<PacketId> {
+    pub fn sweep(&mut self) -> Vec<Packet> {
         let gone = |connection: &Connection| !connection.caller_open && !connection.server_open;
         if !self.connections.values().any(gone) {
             return Vec::new();
@@ -246,8 +267,8 @@ impl Network {
         for packets in self.held.values_mut() {
             packets.retain(|packet| {
                 let kept = connections.contains_key(&packet.conn);
-                if !kept && matches!(packet.content, Content::Frame(_)) {
-                    lost.push(packet.id);
+                if !kept {
+                    lost.push(packet.clone());
                 }
                 kept
             });
@@ -299,12 +320,11 @@ mod tests {
     fn what_a_dead_connection_held_is_lost() {
         let (mut network, conn) = network();
         let packet = network.packet(conn, true, Content::Frame(Bytes::new()));
-        let id = packet.id;
-        network.hold(101, 1, packet);
+        network.hold(101, 1, packet.clone());
         assert!(network.sweep().is_empty());
         let connection = network.get_mut(conn).unwrap();
         (connection.caller_open, connection.server_open) = (false, false);
-        assert_eq!(network.sweep(), [id]);
+        assert_eq!(network.sweep(), [packet]);
         assert!(network.connections.is_empty());
     }
 }

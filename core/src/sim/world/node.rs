@@ -8,7 +8,7 @@
 //! - a lane has one operation under way at most, and carries it out when it is done, not before: a
 //!   broker that dies meanwhile has not written it
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -63,6 +63,8 @@ pub struct BrokerNode {
     admission: Arc<Admission>,
     workspace: Workspace,
     lanes: BTreeMap<DirId, Lanes>,
+    /// Why operations were asked for: from which ticket of its lane on, in order.
+    causes: BTreeMap<DirId, [VecDeque<(Ticket, EventId)>; 2]>,
     under_way: BTreeMap<DirId, [Option<(Ticket, DiskOp)>; 2]>,
 }
 
@@ -112,6 +114,7 @@ impl BrokerNode {
             admission: Arc::default(),
             workspace: Workspace::default(),
             lanes: BTreeMap::new(),
+            causes: BTreeMap::new(),
             under_way: BTreeMap::new(),
         })
     }
@@ -137,6 +140,7 @@ impl BrokerNode {
         self.paused = false;
         self.backlog.clear();
         self.lanes.clear();
+        self.causes.clear();
         self.under_way.clear();
         self.admission = Arc::default();
         self.disk.crash();
@@ -199,7 +203,11 @@ impl BrokerNode {
         admit(frame, &self.admission, now + self.skew_ms, &mut self.workspace)
     }
 
-    pub fn queue(&mut self, dir: DirId, lane: Lane, ticket: Ticket, op: DiskOp) {
+    pub fn queue(&mut self, dir: DirId, lane: Lane, ticket: Ticket, op: DiskOp, cause: EventId) {
+        let causes = &mut self.causes.entry(dir).or_default()[index(lane)];
+        if causes.back().is_none_or(|(_, last)| *last != cause) {
+            causes.push_back((ticket, cause));
+        }
         self.lanes.entry(dir).or_default().push(lane, ticket, op);
     }
 
@@ -222,28 +230,34 @@ impl BrokerNode {
         begun
     }
 
-    /// Carries out the operation under way; what the broker is told of it.
-    pub fn carry_out(&mut self, dir: DirId, lane: Lane) -> Option<Input> {
+    /// Carries out the operation under way; what the broker is told of it, and why it had asked.
+    pub fn carry_out(&mut self, dir: DirId, lane: Lane) -> Option<(Input, EventId)> {
         let (ticket, op) = self.under_way.get_mut(&dir)?[index(lane)].take()?;
+        let causes = &mut self.causes.get_mut(&dir)?[index(lane)];
+        while causes.get(1).is_some_and(|(from, _)| *from <= ticket) {
+            causes.pop_front();
+        }
+        let cause = causes.front().map_or(EventId::NONE, |(_, cause)| *cause);
         let lanes = self.lanes.get_mut(&dir)?;
-        match self.disk.apply(dir, &op) {
+        let input = match self.disk.apply(dir, &op) {
             Ok(()) => {
                 lanes.done(lane, ticket);
-                Some(match lane {
+                match lane {
                     Lane::Strict => Input::DiskDone { dir, upto: ticket },
                     Lane::Aside => Input::AsideDone { dir, upto: ticket },
-                })
+                }
             }
             Err(error) => {
                 lanes.clear();
-                Some(Input::DiskFailed {
+                Input::DiskFailed {
                     dir,
                     lane,
                     ticket,
                     error,
-                })
+                }
             }
-        }
+        };
+        Some((input, cause))
     }
 
     pub fn run(&self, job: JobId, work: Job) -> Input {

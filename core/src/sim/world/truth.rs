@@ -1,14 +1,20 @@
 //! What is: read from the brokers themselves, to compare with what the facts tell.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::World;
 use super::agenda::Happening;
+use super::client::{ClientNode, Role};
 use super::network::{Content, Packet, PacketId};
 use super::node::BrokerNode;
-use crate::broker::ReplicaState;
+use crate::broker::{Broker, ReplicaState};
+use crate::disk::DirId;
+use crate::trace::NodeId;
 use crate::types::NO_EPOCH;
-use crate::view::{BrokerView, ClusterView, ReplicaView, RoleView};
+use crate::view::{BrokerView, ClientView, ClusterView, ReplicaView, RoleView};
+
+/// The log directory that worlds have.
+const DIR: DirId = 0;
 
 /// "Nobody", where a broker's number stands.
 const NOBODY: i32 = -1;
@@ -19,6 +25,7 @@ pub fn true_state(world: &World) -> ClusterView {
         brokers: world.brokers().map(|node| (node.id, broker(node))).collect(),
         coordination_up: world.coordination().is_running(),
         cut: world.network().cuts().collect(),
+        clients: world.clients().map(|node| (node.id, client(node))).collect(),
         packets: BTreeMap::new(),
     }
 }
@@ -31,9 +38,24 @@ fn broker(node: &BrokerNode) -> BrokerView {
         paused: node.paused,
         clock_ahead_ms: node.skew_ms,
         disk_delay_ms: node.disk_delay_ms,
+        disk_filled: node.disk.is_filled(DIR),
+        controller_epoch: node.broker.as_ref().and_then(Broker::controller_epoch),
         replicas: replicas
             .map(|state| (state.partition.clone(), replica(&state)))
             .collect(),
+    }
+}
+
+fn client(node: &ClientNode) -> ClientView {
+    let (acknowledged, failed, position) = match &node.role {
+        Role::Producer(producer) => (producer.acknowledged, producer.failed, None),
+        Role::Consumer(consumer) => (0, 0, Some(consumer.position)),
+        Role::Admin(_) => (0, 0, None),
+    };
+    ClientView {
+        acknowledged,
+        failed,
+        position,
     }
 }
 
@@ -55,8 +77,9 @@ fn replica(state: &ReplicaState) -> ReplicaView {
 }
 
 impl World {
-    /// Requests and answers that were sent, and neither arrived nor are lost.
-    pub fn packets_under_way(&self) -> BTreeSet<PacketId> {
+    /// Requests and answers that were sent, and neither arrived nor are lost; the nodes that each goes
+    /// from and to, as long as its connection is known, and its bytes.
+    pub fn packets_under_way(&self) -> BTreeMap<PacketId, (Option<(NodeId, NodeId)>, u32)> {
         let is_frame = |packet: &&Packet| matches!(packet.content, Content::Frame(_));
         let flying = self.agenda.packets().map(|(_, packet)| packet);
         let waiting = self.brokers.values().flat_map(|node| &node.backlog);
@@ -65,6 +88,14 @@ impl World {
             _ => None,
         });
         let all = flying.chain(waiting).chain(self.network.held());
-        all.filter(is_frame).map(|packet| packet.id).collect()
+        let under_way = all.filter(is_frame).map(|packet| {
+            let connection = self.network.get(packet.conn);
+            let bytes = match &packet.content {
+                Content::Frame(frame) => frame.len() as u32,
+                Content::Closed => 0,
+            };
+            (packet.id, (connection.map(|c| c.way(packet.to_server)), bytes))
+        });
+        under_way.collect()
     }
 }

@@ -23,14 +23,11 @@ impl Player {
         }
         self.started()?;
         self.since = self.folded;
-        if command.is_fault() {
-            self.look_at_everything();
-        }
         self.act(command)?;
         self.take_in();
         // What is done from outside cannot be run again from a checkpoint before it.
-        if let (Some(world), Some(checker)) = (&self.world, &self.checker) {
-            self.checkpoint = Some(Box::new((world.clone(), checker.clone(), self.view.clone())));
+        if !command.only_waits() && !matches!(command, Command::Topic(_) | Command::Admin(_)) {
+            self.remember();
         }
         Ok(())
     }
@@ -225,6 +222,8 @@ impl Player {
             }
         };
         self.started()?.administer(admin, task.clone());
+        self.take_in();
+        self.remember();
         let until = self.started()?.now() + PATIENCE_MS;
         while !self
             .started()?

@@ -13,7 +13,7 @@ use crate::view::RoleView;
 impl Player {
     pub(super) fn expect(&mut self, expectation: &Expectation) -> Result<(), String> {
         match expectation {
-            Expectation::Broken(name) => self.expect_broken(name),
+            Expectation::Broken(name, step) => self.expect_broken(name, step.as_ref()),
             Expectation::Fact(wanted) => self.expect_fact(wanted, true),
             Expectation::NoFact(wanted) => self.expect_fact(wanted, false),
             Expectation::Leader(partition, leader) => {
@@ -67,22 +67,36 @@ impl Player {
         }
     }
 
-    pub(super) fn expect_broken(&mut self, name: &str) -> Result<(), String> {
+    /// The invariant, and no other before it, broke in the last command, in a step that has such a fact.
+    pub(super) fn expect_broken(&mut self, name: &str, step: Option<&Pattern>) -> Result<(), String> {
         if named(name).is_none() {
             return Err(format!("there is no invariant {name}"));
         }
         if self.broke.is_none() {
             self.look_at_everything();
         }
-        match self.broke.take() {
-            Some(broke) if broke.broken.invariant.name == name => {
-                self.output
-                    .push(format!("broken at step {}: {}", broke.step, broke.broken.why));
-                Ok(())
-            }
-            Some(broke) => Err(format!("another invariant broke: {}", broke.broken)),
-            None => Err(format!("{name} did not break")),
+        let Some(broke) = self.broke.take() else {
+            return Err(format!("{name} did not break"));
+        };
+        if broke.broken.invariant.name != name {
+            return Err(format!("another invariant broke: {}", broke.broken));
         }
+        let trace = self.world.as_ref().map(World::trace);
+        let facts = || broke.facts.clone().filter_map(|at| trace?.get(at));
+        if let Some(wanted) = step
+            && !facts().any(|event| wanted.matches(event))
+        {
+            let facts: Vec<String> = facts().map(tell).collect();
+            return Err(format!(
+                "{name} broke at step {}, which has no {wanted}, but: {}",
+                broke.step,
+                facts.join("; ")
+            ));
+        }
+        self.has_broken = true;
+        self.output
+            .push(format!("broken at step {}: {}", broke.step, broke.broken.why));
+        Ok(())
     }
 
     pub(super) fn expect_fact(&self, wanted: &Pattern, is_there: bool) -> Result<(), String> {

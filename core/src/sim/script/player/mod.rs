@@ -8,6 +8,7 @@ mod act;
 mod expect;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use thiserror::Error;
 
@@ -46,6 +47,8 @@ struct Break {
     broken: Broken,
     step: u64,
     ms: Millis,
+    /// The facts of that step, by their place in the trace.
+    facts: Range<usize>,
 }
 
 /// A script in the middle of its run.
@@ -63,6 +66,8 @@ pub struct Player {
     /// The first fact of the last command that let things happen.
     since: usize,
     broke: Option<Break>,
+    /// Something broke as expected. What follows from it on the disks is no news.
+    has_broken: bool,
     checkpoint: Option<Box<(World, Checker, ClusterView)>>,
     steps_since_whole: u64,
     line: usize,
@@ -88,6 +93,7 @@ impl Player {
             admin: None,
             since: 0,
             broke: None,
+            has_broken: false,
             checkpoint: None,
             steps_since_whole: 0,
             line: 0,
@@ -137,8 +143,12 @@ impl Player {
         let Some(command) = &line.command else {
             return Ok(Vec::new());
         };
-        let expects = matches!(command, Command::Expect(Expectation::Broken(_)));
+        let expects = matches!(command, Command::Expect(Expectation::Broken(..)));
         if !expects {
+            if !command.only_waits() && !command.is_setup() {
+                // Whatever is broken by now was broken by what went before.
+                self.look_at_everything();
+            }
             self.fail_if_broken()?;
         }
         self.line = line.number;
@@ -156,7 +166,7 @@ impl Player {
     fn fail_if_broken(&mut self) -> Result<(), Failure> {
         match self.broke.take() {
             None => Ok(()),
-            Some(Break { broken, step, ms }) => Err(Failure {
+            Some(Break { broken, step, ms, .. }) => Err(Failure {
                 line: self.line,
                 step,
                 ms,
@@ -229,16 +239,13 @@ impl Player {
                 self.output.push(tell(event));
             }
         }
-        self.folded = world.trace().len();
+        let facts = self.folded..world.trace().len();
+        self.folded = facts.end;
         if let Some(checker) = &mut self.checker
             && let Err(broken) = checker.after_step(world, &self.view)
             && self.broke.is_none()
         {
-            self.broke = Some(Break {
-                broken,
-                step: world.steps(),
-                ms: world.elapsed_ms(),
-            });
+            self.broke = Some(Break::now(world, broken, facts));
         }
     }
 
@@ -252,13 +259,17 @@ impl Player {
         if told != truth {
             return Err(format!("the facts tell\n{told}and it is\n{truth}"));
         }
-        let under_way: BTreeSet<PacketId> = self.view.packets.keys().copied().collect();
         let there = world.packets_under_way();
-        if under_way != there {
-            let differ: Vec<_> = under_way.symmetric_difference(&there).collect();
-            return Err(format!(
-                "packets {differ:?} are told of and not there, or the reverse"
-            ));
+        let differs = |id: &&PacketId| match (self.view.packets.get(*id), there.get(*id)) {
+            (Some(told), Some((way, bytes))) => {
+                told.bytes != *bytes || way.is_some_and(|way| way != (told.from, told.to))
+            }
+            _ => true,
+        };
+        let all: BTreeSet<&PacketId> = self.view.packets.keys().chain(there.keys()).collect();
+        let differ: Vec<_> = all.into_iter().filter(|id| differs(id)).collect();
+        if !differ.is_empty() {
+            return Err(format!("packets {differ:?} are not under way as the facts tell"));
         }
         Ok(())
     }
@@ -269,20 +280,26 @@ impl Player {
         let (Some(world), Some(checker)) = (&self.world, &self.checker) else {
             return;
         };
-        if self.broke.is_some() {
+        if self.broke.is_some() || self.has_broken {
             return;
         }
         if let Err(broken) = checker.whole(world) {
-            let (step, ms) = self
-                .first_broken_step()
-                .unwrap_or((world.steps(), world.elapsed_ms()));
-            self.broke = Some(Break { broken, step, ms });
+            let first = self.first_broken_step();
+            let last = self.folded..self.folded;
+            self.broke = Some(first.unwrap_or_else(|| Break::now(world, broken, last)));
         }
-        self.checkpoint = Some(Box::new((world.clone(), checker.clone(), self.view.clone())));
+        self.remember();
+    }
+
+    /// From here the steps that follow can be run again; nothing may be done from outside in between.
+    fn remember(&mut self) {
+        if let (Some(world), Some(checker)) = (&self.world, &self.checker) {
+            self.checkpoint = Some(Box::new((world.clone(), checker.clone(), self.view.clone())));
+        }
     }
 
     /// Runs the steps since the last look again, looking after each.
-    fn first_broken_step(&self) -> Option<(u64, Millis)> {
+    fn first_broken_step(&self) -> Option<Break> {
         let (mut world, mut checker, mut view) = (**self.checkpoint.as_ref()?).clone();
         let last = self.world.as_ref()?.steps();
         let mut folded = world.trace().len();
@@ -290,10 +307,11 @@ impl Player {
             world.trace().since(folded).for_each(|event| {
                 view.apply(event);
             });
-            folded = world.trace().len();
+            let facts = folded..world.trace().len();
+            folded = facts.end;
             let _ = checker.after_step(&world, &view);
-            if checker.whole(&world).is_err() {
-                return Some((world.steps(), world.elapsed_ms()));
+            if let Err(broken) = checker.whole(&world) {
+                return Some(Break::now(&world, broken, facts));
             }
         }
         None
@@ -340,26 +358,29 @@ impl Player {
                 }
             }
             if !self.step(until)? {
+                let why = self.is_settled().err().unwrap_or_default();
+                self.look_at_rest();
                 if self.broke.is_some() {
                     return Ok(());
                 }
-                let why = self.is_settled().err().unwrap_or_default();
                 return Err(format!(
                     "after {PATIENCE_MS} ms the cluster has not come to rest: {why}"
                 ));
             }
             debug_assert!(self.world.as_ref().is_some_and(|world| world.now() >= now));
         }
-        if let (Some(world), Some(checker)) = (&self.world, &self.checker)
+        self.look_at_rest();
+        Ok(())
+    }
+
+    /// The checks of a cluster that rests, or has had the time to come to rest.
+    fn look_at_rest(&mut self) {
+        self.look_at_everything();
+        if let (Some(world), Some(checker), None) = (&self.world, &self.checker, &self.broke)
             && let Err(broken) = checker.at_rest(world, &self.view)
         {
-            self.broke = Some(Break {
-                broken,
-                step: world.steps(),
-                ms: world.elapsed_ms(),
-            });
+            self.broke = Some(Break::now(world, broken, self.folded..self.folded));
         }
-        Ok(())
     }
 
     fn is_settled(&self) -> Result<(), String> {
@@ -398,6 +419,17 @@ impl Player {
             }
         }
         Ok(())
+    }
+}
+
+impl Break {
+    fn now(world: &World, broken: Broken, facts: Range<usize>) -> Self {
+        Self {
+            broken,
+            step: world.steps(),
+            ms: world.elapsed_ms(),
+            facts,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! An administrator: tasks one after the other, each at the controller, tried until it takes.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use super::metadata::Metadata;
 use super::{ClientCx, ClientOutput, Purpose, RETRY_BACKOFF_MS, Wire, version_of};
@@ -122,7 +123,7 @@ impl Admin {
         }
         if let Some(task) = self.tasks.pop_front() {
             self.last = Some(code);
-            let what = name(&task);
+            let what = task.to_string();
             cx.out.push(ClientOutput::Fact(WorldFact::AdminAnswered {
                 client,
                 what,
@@ -138,18 +139,20 @@ impl Admin {
     }
 }
 
-fn name(task: &AdminTask) -> String {
-    match task {
-        AdminTask::CreateTopic { name, .. } => format!("create topic {name}"),
-        AdminTask::DeleteTopic { name } => format!("delete topic {name}"),
-        AdminTask::SetTopicConfig { topic, key, value } => format!("set {key}={value} of topic {topic}"),
-        AdminTask::SetBrokerConfig { broker, key, value } => match broker {
-            Some(broker) => format!("set {key}={value} of broker {broker}"),
-            None => format!("set {key}={value} of all brokers"),
-        },
-        AdminTask::ElectPreferred { partition } => format!("elect the preferred leader of {partition}"),
-        AdminTask::ElectUnclean { partition } => format!("elect any leader of {partition}"),
-        AdminTask::Reassign { partition, .. } => format!("reassign {partition}"),
+impl fmt::Display for AdminTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CreateTopic { name, .. } => write!(f, "create topic {name}"),
+            Self::DeleteTopic { name } => write!(f, "delete topic {name}"),
+            Self::SetTopicConfig { topic, key, value } => write!(f, "set {key}={value} of topic {topic}"),
+            Self::SetBrokerConfig { broker, key, value } => match broker {
+                Some(broker) => write!(f, "set {key}={value} of broker {broker}"),
+                None => write!(f, "set {key}={value} of all brokers"),
+            },
+            Self::ElectPreferred { partition } => write!(f, "elect the preferred leader of {partition}"),
+            Self::ElectUnclean { partition } => write!(f, "elect any leader of {partition}"),
+            Self::Reassign { partition, .. } => write!(f, "reassign {partition}"),
+        }
     }
 }
 

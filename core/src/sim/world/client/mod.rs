@@ -23,7 +23,7 @@ use metadata::Metadata;
 use crate::broker::SentAs;
 use crate::io::SendId;
 use crate::protocol::{ApiKey, RequestBody, RequestHeader, ResponseBody, decode_response, encode_request};
-use crate::trace::{NodeId, WorldFact};
+use crate::trace::{EventId, NodeId, WorldFact};
 use crate::types::{BrokerId, Millis, Rng};
 
 /// A failed request is tried again after so long (`retry.backoff.ms`).
@@ -60,6 +60,8 @@ pub struct ClientNode {
     wire: Wire,
     metadata: Metadata,
     pub role: Role,
+    /// What it knew of last: its timers follow from it.
+    pub(super) last: EventId,
 }
 
 /// What the client is there for.
@@ -134,6 +136,7 @@ impl ClientNode {
             },
             metadata: Metadata::new(brokers),
             role,
+            last: EventId::NONE,
         }
     }
 

@@ -162,9 +162,9 @@ impl World {
         node.writing = false;
         node.disk.crash();
         let clients = std::mem::take(&mut node.clients);
-        self.emit(EventId::NONE, WorldFact::CoordinationCrashed);
+        let cause = self.emit(EventId::NONE, WorldFact::CoordinationCrashed);
         for (client, (broker, life)) in clients {
-            self.say(broker, life, client, Word::Closed, EventId::NONE);
+            self.say(broker, life, client, Word::Closed, cause);
         }
         true
     }

@@ -32,8 +32,10 @@ pub(super) struct Session {
     pub(super) seen: Zxid,
     pub(super) watches: BTreeMap<(Arc<str>, bool), WatchOn>,
     pub(super) under_way: VecDeque<(OpId, Option<CoordinationOp>)>,
-    /// Asked while there was no connection.
-    pub(super) waiting: VecDeque<(OpId, CoordinationOp)>,
+    /// Asked while there was no connection, and why.
+    pub(super) waiting: VecDeque<(OpId, CoordinationOp, EventId)>,
+    /// What was last heard or wished: the timers follow from it.
+    pub(super) last: EventId,
     pub(super) heard_ms: Millis,
     pub(super) pinged_ms: Millis,
     pub(super) connect_at: Millis,
@@ -116,6 +118,7 @@ impl World {
             watches: BTreeMap::new(),
             under_way: VecDeque::new(),
             waiting: VecDeque::new(),
+            last: cause,
             heard_ms: now,
             pinged_ms: now,
             connect_at: now,
@@ -187,7 +190,7 @@ impl World {
             return;
         };
         let Some(client) = session.client.filter(|_| session.connected) else {
-            return session.waiting.push_back((id, op));
+            return session.waiting.push_back((id, op, cause));
         };
         session.pinged_ms = now;
         let kept = matches!(op, CoordinationOp::Read(_)).then(|| op.clone());
@@ -200,9 +203,10 @@ impl World {
         let Some(session) = self.coordination_mut().sessions.get_mut(&broker) else {
             return;
         };
+        let cause = session.last;
         match session.client {
-            None => self.connect_session(broker, EventId::NONE),
-            Some(_) if now >= session.gives_up_at() => self.connection_lost(broker),
+            None => self.connect_session(broker, cause),
+            Some(_) if now >= session.gives_up_at() => self.connection_lost(broker, cause),
             Some(client) => {
                 session.pinged_ms = now;
                 self.ask_service(broker, client, ServiceInput::Ping { client }, EventId::NONE);
@@ -211,7 +215,7 @@ impl World {
     }
 
     /// The broker's side has lost its connection, or gives it up.
-    pub(super) fn connection_lost(&mut self, broker: BrokerId) {
+    pub(super) fn connection_lost(&mut self, broker: BrokerId, cause: EventId) {
         let now = self.now;
         let Some(session) = self.coordination_mut().sessions.get_mut(&broker) else {
             return;
@@ -222,18 +226,13 @@ impl World {
         let epoch = session.epoch;
         let under_way = std::mem::take(&mut session.under_way);
         if let Some(client) = client {
-            self.ask_service(
-                broker,
-                client,
-                ServiceInput::Disconnected { client },
-                EventId::NONE,
-            );
+            self.ask_service(broker, client, ServiceInput::Disconnected { client }, cause);
         }
         for (id, _) in under_way {
-            self.tell_session(broker, epoch, CoordinationEvent::Unknown { id }, EventId::NONE);
+            self.tell_session(broker, epoch, CoordinationEvent::Unknown { id }, cause);
         }
         if was_connected {
-            self.tell_session(broker, epoch, CoordinationEvent::Disconnected, EventId::NONE);
+            self.tell_session(broker, epoch, CoordinationEvent::Disconnected, cause);
         }
     }
 
@@ -269,10 +268,13 @@ impl World {
             return false;
         }
         session.heard_ms = now;
+        if message.cause != EventId::NONE {
+            session.last = message.cause;
+        }
         let epoch = session.epoch;
         match message.word {
             Word::Pong => {}
-            Word::Closed => self.connection_lost(broker),
+            Word::Closed => self.connection_lost(broker, message.cause),
             Word::Event { zxid, event } => {
                 session.seen = session.seen.max(zxid);
                 let over = note(session, &event);
@@ -290,10 +292,10 @@ impl World {
     pub(super) fn ask_what_waited(&mut self, broker: BrokerId) {
         while let Some(session) = self.coordination_mut().sessions.get_mut(&broker)
             && session.connected
-            && let Some((id, op)) = session.waiting.pop_front()
+            && let Some((id, op, cause)) = session.waiting.pop_front()
         {
             let epoch = session.epoch;
-            self.coordinate(broker, epoch, id, op, EventId::NONE);
+            self.coordinate(broker, epoch, id, op, cause);
         }
     }
 
@@ -305,17 +307,12 @@ impl World {
     }
 
     /// The broker's process is gone; with its machine alive, the service is told.
-    pub(in crate::sim::world) fn session_owner_left(&mut self, broker: BrokerId, told: bool) {
+    pub(in crate::sim::world) fn session_owner_left(&mut self, broker: BrokerId, told: bool, cause: EventId) {
         let session = self.coordination_mut().sessions.remove(&broker);
         if let Some(client) = session.and_then(|session| session.client)
             && told
         {
-            self.ask_service(
-                broker,
-                client,
-                ServiceInput::Disconnected { client },
-                EventId::NONE,
-            );
+            self.ask_service(broker, client, ServiceInput::Disconnected { client }, cause);
         }
     }
 }

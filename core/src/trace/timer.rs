@@ -1,0 +1,45 @@
+//! What happens by the clock: each of it has a name, and most of it a reason.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A timer of a broker that leads to something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Timer {
+    /// A pause of a follower's fetches is over.
+    FetchBackoff,
+    /// An ISR that could not be asked for is asked for again.
+    IsrRetry,
+    /// Whoever had to resign as controller looks who is.
+    StandAgain,
+    /// A broker that wants to stop asks again.
+    LeaveRetry,
+    /// The controller says a word again that was not answered.
+    TellRetry,
+    /// Time and again: leaders go back to where they are preferred.
+    LeaderBalance,
+    /// Time and again: segments that are too old or too much are dropped.
+    Retention,
+}
+
+impl Timer {
+    /// It comes due again and again, for no other reason than the clock.
+    pub fn is_periodic(self) -> bool {
+        matches!(self, Timer::LeaderBalance | Timer::Retention)
+    }
+}
+
+impl fmt::Display for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Timer::FetchBackoff => "time to fetch again",
+            Timer::IsrRetry => "time to ask for the ISR again",
+            Timer::StandAgain => "time to look again who is controller",
+            Timer::LeaveRetry => "time to ask again to stop",
+            Timer::TellRetry => "time to tell brokers again",
+            Timer::LeaderBalance => "time to look whether leaders are where they are preferred",
+            Timer::Retention => "time to look for segments to drop",
+        })
+    }
+}

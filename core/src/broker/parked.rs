@@ -46,6 +46,14 @@ impl Growth {
 impl State {
     /// A partition has moved: acknowledgements that are due are given, and watchers told.
     pub(super) fn partition_moved(&mut self, cx: &mut Cx, id: PartitionId, moved: Moved) {
+        // The high watermark of an only replica makes no checkpoint stale: the log end says it.
+        let replicated = self
+            .topics
+            .partition(id)
+            .filter(|partition| partition.replicas().len() != 1);
+        if let Some(dir) = replicated.filter(|_| moved.news).map(|partition| partition.dir()) {
+            self.checkpoints_stale(dir);
+        }
         for waiting in moved.acknowledged {
             self.acknowledge(waiting);
         }

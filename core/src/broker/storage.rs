@@ -57,8 +57,7 @@ impl State {
         let moved = partition.disk_done(cx, &self.replication, upto);
         let dir = partition.dir();
         let follows = !partition.is_leader();
-        // The high watermark of an only replica makes no checkpoint stale: the log end says it.
-        let stale = recovery_point(partition) != before || (moved.news && partition.replicas().len() != 1);
+        let stale = recovery_point(partition) != before;
         self.partition_moved(cx, id, moved);
         if stale {
             self.checkpoints_stale(dir);

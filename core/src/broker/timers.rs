@@ -93,11 +93,12 @@ impl State {
     }
 
     /// One interval for the three checkpoints of a directory: they are written together, and only when a
-    /// recovery point or a log start has changed.
+    /// recovery point, a log start or a high watermark has changed.
     fn checkpoint_interval_ms(&self) -> Millis {
         self.config
             .log_flush_offset_checkpoint_interval_ms
             .min(self.config.log_flush_start_offset_checkpoint_interval_ms)
+            .min(self.config.replica_high_watermark_checkpoint_interval_ms)
             .max(1)
     }
 

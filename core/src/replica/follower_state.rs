@@ -22,7 +22,7 @@ pub struct FollowerState {
     pub broker_epoch: Option<BrokerEpoch>,
     /// 0 when it was not in sync when the leader's epoch began.
     pub last_caught_up_ms: Millis,
-    last_fetch_ms: Millis,
+    pub last_fetch_ms: Millis,
     /// The leader's log end at the last fetch.
     leader_end_then: Offset,
 }

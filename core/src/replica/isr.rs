@@ -238,7 +238,7 @@ impl Partition {
                 }
             }
             Err(code) => {
-                let again = self.proposal_failed(cx, proposal, code);
+                let again = self.proposal_failed(cx, shared, proposal, code);
                 moved.proposal = again.or_else(|| self.expand_isr_by_any(cx, shared));
             }
         }
@@ -270,7 +270,13 @@ impl Partition {
 
     /// What to do about an error, as `Partition.handleAlterPartitionError`: the proposal to try again, or
     /// nothing.
-    fn proposal_failed(&mut self, cx: &mut Cx, proposal: &Proposal, code: ErrorCode) -> Option<Proposal> {
+    fn proposal_failed(
+        &mut self,
+        cx: &mut Cx,
+        shared: &Replication,
+        proposal: &Proposal,
+        code: ErrorCode,
+    ) -> Option<Proposal> {
         let Role::Leader(leader) = &mut self.role else {
             return None;
         };
@@ -280,8 +286,21 @@ impl Partition {
         let pending = leader.isr.pending.as_mut()?;
         let again = match code {
             // The partition epoch is right, and the change was not carried out: as if never asked.
-            ErrorCode::OperationNotAttempted | ErrorCode::IneligibleReplica => {
+            ErrorCode::OperationNotAttempted => {
                 leader.isr.pending = None;
+                false
+            }
+            // The same; but one that has long been silent may be another life by now, so that what it once
+            // fetched counts for nothing. It is asked for when it fetches again, not over and over.
+            ErrorCode::IneligibleReplica => {
+                let entered = pending.enters;
+                leader.isr.pending = None;
+                let silent_since = cx.now - shared.lag_time_max_ms;
+                if let Some(follower) = entered.and_then(|broker| leader.follower_mut(broker))
+                    && follower.last_fetch_ms < silent_since
+                {
+                    follower.broker_epoch = None;
+                }
                 false
             }
             // What is known here is old: the controller's next word will come.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use highwater_core::error::DiskError;
 use highwater_core::sim::Story;
+pub use highwater_core::sim::story::Prediction;
 use highwater_core::sim::story::{Ask, Moment, fill};
 
 use crate::actions::{Action, Settings};
@@ -20,36 +21,6 @@ pub struct Scene {
     pub story: Rc<Story>,
     /// Of each moment.
     actions: Rc<Vec<Vec<Action>>>,
-}
-
-/// A question, its choices, and which of them the run will prove right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prediction {
-    pub question: String,
-    pub choices: Vec<Choice>,
-    pub accepted: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
-    pub answer: String,
-    /// Why it is wrong, when it is.
-    pub reason: String,
-}
-
-impl Prediction {
-    /// What is said of a guess once the answer is known.
-    pub fn verdict(&self, guess: usize) -> Option<String> {
-        let guessed = self.choices.get(guess)?;
-        if guess == self.accepted {
-            return Some(format!("You said {}, and so it is.", guessed.answer));
-        }
-        let right = &self.choices.get(self.accepted)?.answer;
-        Some(format!(
-            "You said {}, it is {right}. {}",
-            guessed.answer, guessed.reason
-        ))
-    }
 }
 
 impl Scene {
@@ -126,30 +97,7 @@ fn predict(ask: &Ask, now: &World, next: &World) -> Option<Prediction> {
         Some(name) => fields::value(next, name),
         None => fields::value(now, name),
     };
-    let accept = fill(&ask.accept, value).ok()?;
-    let mut choices: Vec<Choice> = Vec::new();
-    for choice in &ask.choices {
-        let answer = fill(&choice.answer, value).ok()?;
-        let reason = fill(&choice.reason, value).ok()?;
-        if choices.iter().all(|other| other.answer != answer) {
-            choices.push(Choice { answer, reason });
-        }
-    }
-    let accepted = match choices.iter().position(|choice| choice.answer == accept) {
-        Some(at) => at,
-        None => {
-            choices.push(Choice {
-                answer: accept,
-                reason: String::new(),
-            });
-            choices.len() - 1
-        }
-    };
-    Some(Prediction {
-        question: fill(&ask.question, value).ok()?,
-        choices,
-        accepted,
-    })
+    ask.predict(value).ok()
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use highwater_core::error::DiskError;
 use highwater_core::log::LogConfig;
 use highwater_core::record::BatchBuilder;
+use highwater_core::sim::LogOnMemoryDisk;
 use highwater_core::sim::host::EPOCH_MS;
 use highwater_core::sim::log_on_memory_disk::Restart;
-use highwater_core::sim::{LogOnMemoryDisk, story};
+use highwater_core::sim::script::pattern;
 use highwater_core::trace::{Event, Fact};
 use highwater_core::types::{Millis, TopicPartition};
 
@@ -255,7 +256,7 @@ impl World {
     pub fn happened(&self, name: &str) -> bool {
         self.facts
             .iter()
-            .any(|event| story::fact_name(&event.fact) == name)
+            .any(|event| pattern::name_of(&event.fact) == name)
     }
 }
 

@@ -14,5 +14,5 @@ pub mod world;
 pub use host::{Answer, Host};
 pub use log_on_memory_disk::{LogOnMemoryDisk, Restart};
 pub use script::{Player, Script};
-pub use story::Story;
+pub use story::{Story, Teller};
 pub use world::{World, WorldOptions};

@@ -1,10 +1,9 @@
 //! The words of scripts.
 
-use std::fmt;
-
 use thiserror::Error;
 
 use super::pattern::Pattern;
+use super::query::Query;
 use crate::sim::world::client::{AdminTask, ProducerOptions};
 use crate::types::{BrokerId, Millis, Offset, TopicPartition};
 
@@ -71,18 +70,21 @@ pub enum Expectation {
     /// A fact like this was among those since the last command that let things happen.
     Fact(Pattern),
     NoFact(Pattern),
-    Leader(TopicPartition, Option<BrokerRef>),
-    Isr(TopicPartition, Vec<BrokerId>),
-    HighWatermark(BrokerRef, TopicPartition, Offset),
-    LogEnd(BrokerRef, TopicPartition, Offset),
-    Controller(Option<BrokerId>),
-    /// Records that a producer was told are stored; that it gave up.
-    Acknowledged(String, u64),
-    Failed(String, u64),
-    /// The next offset of a consumer.
-    Position(String, Offset),
+    /// The question has this answer.
+    Is(Query, Wanted),
     /// The invariant breaks during the command before, in a step that has such a fact.
     Broken(String, Option<Pattern>),
+}
+
+/// The answer that a question must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    None,
+    Number(i64),
+    /// The number of whoever it is then.
+    Broker(BrokerRef),
+    /// In any order.
+    Brokers(Vec<BrokerId>),
 }
 
 /// What a line does.
@@ -124,7 +126,8 @@ pub enum Command {
         one_way: bool,
     },
     Isolate(NodeRef),
-    Heal,
+    /// All links, or those between two nodes; `true`: one way.
+    Heal(Option<(NodeRef, NodeRef, bool)>),
     SlowDisk(BrokerRef, Millis),
     FullDisk(BrokerRef, u64),
     MendDisk(BrokerRef),
@@ -162,6 +165,22 @@ pub struct ProducerSpec {
     pub value_bytes: Option<usize>,
 }
 
+impl Script {
+    /// The script of these commands, written out.
+    pub fn of(commands: impl IntoIterator<Item = Command>) -> Self {
+        let numbered = (1..).zip(commands);
+        let line = |(number, command): (usize, Command)| Line {
+            number,
+            text: command.to_string(),
+            command: Some(command),
+            golden: Vec::new(),
+        };
+        Self {
+            lines: numbered.map(line).collect(),
+        }
+    }
+}
+
 impl ProducerSpec {
     pub fn options(&self) -> ProducerOptions {
         let usual = ProducerOptions::default();
@@ -197,18 +216,5 @@ impl Command {
                 | Command::Expect(_)
                 | Command::Show(_)
         )
-    }
-}
-
-impl fmt::Display for Script {
-    /// The script as a text, with what each line showed.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in &self.lines {
-            writeln!(f, "{}", line.text)?;
-            for golden in &line.golden {
-                writeln!(f, "| {golden}")?;
-            }
-        }
-        Ok(())
     }
 }

@@ -18,7 +18,8 @@
 //! what a reader of the lab does, what chance does in a search, and what a failure is replayed from.
 //! All of them are listed in the book (`scripts.md`).
 //!
-//! Reading order: [`command`] the words; `parse` how a line is read; [`pattern`] facts, described;
+//! Reading order: [`command`] the words; `parse` how a line is read, `write` how it is written;
+//! [`pattern`] facts, described; [`query`] questions to a run;
 //! [`player`] carrying a script out; [`random`] scripts that chance writes; [`search`] running many of
 //! them, and finding the shortest that still fails.
 
@@ -26,11 +27,16 @@ pub mod command;
 mod parse;
 pub mod pattern;
 pub mod player;
+pub mod query;
 pub mod random;
+#[cfg(all(test, target_arch = "wasm32"))]
+mod scenarios;
 pub mod search;
 #[cfg(test)]
 mod tests;
+mod write;
 
-pub use command::{BadScript, Line, Script};
+pub use command::{BadScript, Command, Line, Script};
 pub use pattern::Pattern;
 pub use player::{Failure, Player};
+pub use query::{Query, Sight};

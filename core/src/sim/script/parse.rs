@@ -1,12 +1,13 @@
 //! How a script is read: lines into commands, by hand, so that an error can say where and what.
 
 use super::command::{
-    BadScript, BrokerRef, Command, Expectation, Line, NodeRef, PacketFate, ProducerSpec, Script,
+    BadScript, BrokerRef, Command, Expectation, Line, NodeRef, PacketFate, ProducerSpec, Script, Wanted,
 };
 use super::pattern::Pattern;
+use super::query::{NONE, Query};
 use crate::record::Codec;
 use crate::sim::world::client::AdminTask;
-use crate::types::{BrokerId, Millis, Offset, TopicPartition};
+use crate::types::{BrokerId, Millis, TopicPartition};
 
 /// `step until` waits so long, if it is not told otherwise.
 const PATIENCE_MS: Millis = 120_000;
@@ -46,13 +47,13 @@ impl Script {
 }
 
 /// What is wrong, and at which character.
-struct Bad {
+pub(super) struct Bad {
     column: usize,
-    why: String,
+    pub why: String,
 }
 
 /// The words of a line that are not read yet.
-struct Words<'a> {
+pub(super) struct Words<'a> {
     line: &'a str,
     rest: &'a str,
 }
@@ -60,10 +61,7 @@ struct Words<'a> {
 /// Reads one line; `None` for a remark or an empty one.
 fn parse_line(line: &str) -> Result<Option<Command>, Bad> {
     let code = line.split_once('#').map_or(line, |(code, _)| code).trim_end();
-    let mut words = Words {
-        line: code,
-        rest: code,
-    };
+    let mut words = Words::new(code);
     let Some(first) = words.next() else {
         return Ok(None);
     };
@@ -75,7 +73,11 @@ fn parse_line(line: &str) -> Result<Option<Command>, Bad> {
 }
 
 impl<'a> Words<'a> {
-    fn next(&mut self) -> Option<&'a str> {
+    pub(super) fn new(line: &'a str) -> Self {
+        Self { line, rest: line }
+    }
+
+    pub(super) fn next(&mut self) -> Option<&'a str> {
         let rest = self.rest.trim_start();
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
         let (word, rest) = rest.split_at(end);
@@ -101,7 +103,7 @@ impl<'a> Words<'a> {
     }
 
     /// An error at a word of this line, or at its end.
-    fn bad(&self, word: &str, why: impl Into<String>) -> Bad {
+    pub(super) fn bad(&self, word: &str, why: impl Into<String>) -> Bad {
         let at = (word.as_ptr() as usize).saturating_sub(self.line.as_ptr() as usize);
         let at = at.min(self.line.len());
         let column = self.line.get(..at).map_or(0, |before| before.chars().count()) + 1;
@@ -111,7 +113,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn want(&mut self, what: &str) -> Result<&'a str, Bad> {
+    pub(super) fn want(&mut self, what: &str) -> Result<&'a str, Bad> {
         let column = self.line.chars().count() + 1;
         self.next().ok_or_else(|| Bad {
             column,
@@ -131,12 +133,12 @@ impl<'a> Words<'a> {
         time(word).ok_or_else(|| self.bad(word, format!("`{word}` is no time: write 500ms or 3s")))
     }
 
-    fn partition(&mut self) -> Result<TopicPartition, Bad> {
+    pub(super) fn partition(&mut self) -> Result<TopicPartition, Bad> {
         let word = self.want("a partition")?;
         partition(word).ok_or_else(|| self.bad(word, format!("`{word}` is no partition: write topic-0")))
     }
 
-    fn broker(&mut self) -> Result<BrokerRef, Bad> {
+    pub(super) fn broker(&mut self) -> Result<BrokerRef, Bad> {
         let word = self.want("a broker")?;
         broker(word).ok_or_else(|| {
             let why =
@@ -236,13 +238,12 @@ impl<'a> Words<'a> {
             "resume" if self.takes("all") => Command::Resume(None),
             "resume" => Command::Resume(Some(self.broker()?)),
             "cut" => {
-                let from = self.node()?;
-                let one_way = self.takes("->");
-                let to = self.node()?;
+                let (from, to, one_way) = self.link()?;
                 Command::Cut { from, to, one_way }
             }
             "isolate" => Command::Isolate(self.node()?),
-            "heal" => Command::Heal,
+            "heal" if self.peek().is_none() => Command::Heal(None),
+            "heal" => Command::Heal(Some(self.link()?)),
             "slow-disk" => Command::SlowDisk(self.broker()?, self.time("the time of an operation")?),
             "full-disk" => Command::FullDisk(self.broker()?, self.number("the bytes that are left")?),
             "mend-disk" => Command::MendDisk(self.broker()?),
@@ -406,47 +407,35 @@ impl<'a> Words<'a> {
     }
 
     fn expectation(&mut self) -> Result<Expectation, Bad> {
-        let word = self.want("what is expected")?;
-        Ok(match word {
-            "fact" => Expectation::Fact(self.pattern()?),
-            "no" => Expectation::NoFact(self.pattern()?),
-            "leader" => {
-                let partition = self.partition()?;
-                let leader = if self.takes("none") {
-                    None
-                } else {
-                    Some(self.broker()?)
-                };
-                Expectation::Leader(partition, leader)
+        if self.takes("fact") {
+            return Ok(Expectation::Fact(self.pattern()?));
+        }
+        if self.takes("no") {
+            return Ok(Expectation::NoFact(self.pattern()?));
+        }
+        if self.takes("broken") {
+            let name = self.want("an invariant")?.to_owned();
+            let step = self.takes("at").then(|| self.pattern()).transpose()?;
+            return Ok(Expectation::Broken(name, step));
+        }
+        let query = self.query()?;
+        let wanted = match &query {
+            _ if self.takes(NONE) => Wanted::None,
+            Query::Leader(_) | Query::Controller => Wanted::Broker(self.broker()?),
+            Query::Isr(_) => Wanted::Brokers(self.brokers()?),
+            Query::HighWatermark(..) | Query::LogEnd(..) | Query::Position(_) => {
+                Wanted::Number(self.number("an offset")?)
             }
-            "isr" => Expectation::Isr(self.partition()?, self.brokers()?),
-            "hw" => Expectation::HighWatermark(self.broker()?, self.partition()?, self.number("an offset")?),
-            "leo" => Expectation::LogEnd(self.broker()?, self.partition()?, self.number("an offset")?),
-            "controller" if self.takes("none") => Expectation::Controller(None),
-            "controller" => Expectation::Controller(Some(self.number("a broker's number")?)),
-            "acknowledged" => Expectation::Acknowledged(
-                self.want("a producer")?.to_owned(),
-                self.number("a number of records")?,
-            ),
-            "failed" => Expectation::Failed(
-                self.want("a producer")?.to_owned(),
-                self.number("a number of records")?,
-            ),
-            "position" => Expectation::Position(
-                self.want("a consumer")?.to_owned(),
-                self.number::<Offset>("an offset")?,
-            ),
-            "broken" => {
-                let name = self.want("an invariant")?.to_owned();
-                let step = if self.takes("at") {
-                    Some(self.pattern()?)
-                } else {
-                    None
-                };
-                Expectation::Broken(name, step)
-            }
-            _ => return Err(self.bad(word, format!("`{word}` cannot be expected"))),
-        })
+            Query::Acknowledged(_) | Query::Failed(_) => Wanted::Number(self.number("a number of records")?),
+        };
+        Ok(Expectation::Is(query, wanted))
+    }
+
+    /// Two nodes, and whether only one way is meant.
+    fn link(&mut self) -> Result<(NodeRef, NodeRef, bool), Bad> {
+        let from = self.node()?;
+        let one_way = self.takes("->");
+        Ok((from, self.node()?, one_way))
     }
 }
 

@@ -1,14 +1,18 @@
 //! Facts, described: `HighWatermarkMoved at=1 partition=t-0 to>=3`.
 //!
-//! A pattern is a fact's name and conditions on its fields; `at` is the node that the fact is of.
-//! Fields are compared as they are written: a partition as `t-0`, a list as `1,2,3`. Where both sides
-//! are numbers, `>=` and `<=` compare them.
+//! A pattern is a fact's name and conditions on its fields; `at` is the node that the fact is of, `ms`
+//! the time since the run began. Fields are compared as they are written: a partition as `t-0`, a list
+//! as `1,2,3`. Where both sides are numbers, `>=` and `<=` compare them. A field that is one of several
+//! kinds (why a high watermark stays) has the kind's name, and the kind's own fields come after a dot:
+//! `why=UnderMinIsr why.in_sync=1`.
 
 use std::fmt::{self, Write};
 
 use serde_json::Value;
 
-use crate::trace::{Event, Fact, WorldFact};
+use super::query::NONE;
+use crate::sim::host::EPOCH_MS;
+use crate::trace::{ControlFact, Event, Fact, WorldFact};
 
 /// A description that facts match or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +49,15 @@ impl Pattern {
             name: name.to_owned(),
             conditions,
         })
+    }
+
+    /// The same with its values given by `fill`, which makes them of those that are written.
+    pub fn with_values<E>(&self, fill: impl Fn(&str) -> Result<String, E>) -> Result<Self, E> {
+        let mut filled = self.clone();
+        for condition in &mut filled.conditions {
+            condition.value = fill(&condition.value)?;
+        }
+        Ok(filled)
     }
 
     pub fn matches(&self, event: &Event) -> bool {
@@ -119,38 +132,70 @@ impl Condition {
 pub fn name_of(fact: &Fact) -> String {
     let mut name = FirstWord::default();
     // An error only says that the word is over.
-    let _ = match fact {
-        Fact::World(fact) => write!(name, "{fact:?}"),
-        fact => write!(name, "{fact:?}"),
-    };
+    let _ = write_debug(fact, &mut name);
     name.word
+}
+
+/// The fact itself, without the family that it belongs to.
+fn write_debug(fact: &Fact, to: &mut impl Write) -> fmt::Result {
+    match fact {
+        Fact::World(fact) => write!(to, "{fact:?}"),
+        Fact::Control(fact) => write!(to, "{fact:?}"),
+        fact => write!(to, "{fact:?}"),
+    }
 }
 
 /// A fact's fields as text, in the order of their names; with `at` and `ms` that every event has.
 pub fn fields(event: &Event) -> Vec<(String, String)> {
     let mut fields = vec![
         ("at".to_owned(), event.id.node.to_string()),
-        ("ms".to_owned(), event.at_ms.to_string()),
+        ("ms".to_owned(), (event.at_ms - EPOCH_MS).to_string()),
     ];
     let value = match &event.fact {
         Fact::World(fact) => serde_json::to_value(fact),
+        Fact::Control(fact) => serde_json::to_value(fact),
         fact => serde_json::to_value(fact),
     };
     if let Ok(Value::Object(variant)) = value
         && let Some(Value::Object(own)) = variant.into_iter().next().map(|(_, own)| own)
     {
-        fields.extend(own.into_iter().map(|(name, value)| (name, text_of(&value))));
+        for (name, value) in own {
+            add_field(&mut fields, name, &value);
+        }
     }
     fields
+}
+
+fn add_field(fields: &mut Vec<(String, String)>, name: String, value: &Value) {
+    let Some((kind, parts)) = as_kind(value) else {
+        return fields.push((name, text_of(value)));
+    };
+    for (part, value) in parts.as_object().into_iter().flatten() {
+        fields.push((format!("{name}.{part}"), text_of(value)));
+    }
+    fields.push((name, kind.to_owned()));
+}
+
+/// One of several kinds, with what belongs to it: an object whose only key is the kind's name.
+fn as_kind(value: &Value) -> Option<(&str, &Value)> {
+    let mut entries = value.as_object()?.iter();
+    let (kind, parts) = entries.next()?;
+    let is_kind = entries.next().is_none() && kind.starts_with(|c: char| c.is_ascii_uppercase());
+    is_kind.then_some((kind, parts))
 }
 
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
+        Value::Null => NONE.to_owned(),
         Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(","),
         Value::Object(object) => match (object.get("topic"), object.get("partition")) {
             (Some(Value::String(topic)), Some(number)) => format!("{topic}-{number}"),
-            _ => value.to_string(),
+            _ => match object.get("broker") {
+                // A list of brokers with what is known of each is, first of all, a list of brokers.
+                Some(broker) => text_of(broker),
+                None => value.to_string(),
+            },
         },
         other => other.to_string(),
     }
@@ -162,15 +207,14 @@ fn is_fact(name: &str) -> bool {
     fn unknown<T>(result: Result<T, serde_json::Error>) -> bool {
         result.is_err_and(|error| error.to_string().starts_with("unknown variant"))
     }
-    !unknown(serde_json::from_str::<Fact>(&text)) || !unknown(serde_json::from_str::<WorldFact>(&text))
+    !unknown(serde_json::from_str::<Fact>(&text))
+        || !unknown(serde_json::from_str::<WorldFact>(&text))
+        || !unknown(serde_json::from_str::<ControlFact>(&text))
 }
 
 fn is_named(fact: &Fact, name: &str) -> bool {
     let mut rest = Prefix { rest: name };
-    let _ = match fact {
-        Fact::World(fact) => write!(rest, "{fact:?}"),
-        fact => write!(rest, "{fact:?}"),
-    };
+    let _ = write_debug(fact, &mut rest);
     rest.rest.is_empty() && name_of(fact) == name
 }
 
@@ -259,6 +303,32 @@ mod tests {
                 .unwrap()
                 .matches(&event(fact))
         );
+    }
+
+    #[test]
+    fn a_field_of_several_kinds_has_the_kinds_name_and_its_fields() {
+        use crate::trace::{Candidate, ElectionReason, HighWatermarkHold, Verdict};
+        let held = event(Fact::HighWatermarkHeld {
+            partition: TopicPartition::new("t", 0),
+            at: 4,
+            why: HighWatermarkHold::UnderMinIsr { in_sync: 1, least: 2 },
+        });
+        let pattern = Pattern::parse("HighWatermarkHeld why=UnderMinIsr why.least=2").unwrap();
+        assert!(pattern.matches(&held));
+        let elected = event(Fact::Control(ControlFact::Elected {
+            partition: TopicPartition::new("t", 0),
+            reason: ElectionReason::Offline,
+            leader: None,
+            unclean: false,
+            candidates: vec![Candidate {
+                broker: 2,
+                live: true,
+                in_isr: false,
+                verdict: Verdict::OutOfSync,
+            }],
+        }));
+        let pattern = Pattern::parse("Elected reason=Offline leader=none candidates=2").unwrap();
+        assert!(pattern.matches(&elected));
     }
 
     #[test]

@@ -2,12 +2,10 @@
 
 use super::{PATIENCE_MS, Player};
 use crate::sim::script::command::{BrokerRef, Command, NodeRef, PacketFate, ProducerSpec};
-use crate::sim::world::COORDINATION;
 use crate::sim::world::client::{Admin, AdminTask, Consumer, Producer, Role};
 use crate::sim::world::network::PacketId;
 use crate::trace::NodeId;
 use crate::types::{BrokerId, Millis};
-use crate::view::RoleView;
 
 impl Player {
     pub(super) fn play_command(&mut self, command: &Command) -> Result<(), String> {
@@ -173,7 +171,15 @@ impl Player {
 
     pub(super) fn hurt_otherwise(&mut self, fault: &Command) -> Result<(), String> {
         match fault {
-            Command::Heal => self.started()?.heal(),
+            Command::Heal(None) => self.started()?.heal(),
+            Command::Heal(Some((from, to, one_way))) => {
+                let (from, to) = (self.node(from)?, self.node(to)?);
+                let world = self.started()?;
+                world.heal_one_way(from, to);
+                if !one_way {
+                    world.heal_one_way(to, from);
+                }
+            }
             Command::SlowDisk(broker, ms) => {
                 let id = self.broker(broker)?;
                 self.started()?.slow_disk(id, *ms);
@@ -316,42 +322,11 @@ impl Player {
     // ---- names
 
     pub(super) fn broker(&self, broker: &BrokerRef) -> Result<BrokerId, String> {
-        let world = self.world.as_ref().ok_or("nothing has happened yet")?;
-        match broker {
-            BrokerRef::Id(id) => world
-                .broker(*id)
-                .map(|_| *id)
-                .ok_or_else(|| format!("there is no broker {id}")),
-            BrokerRef::Controller => world
-                .controller()
-                .ok_or_else(|| "there is no controller".to_owned()),
-            BrokerRef::Leader(partition) => self
-                .view
-                .leader(partition)
-                .ok_or_else(|| format!("nobody leads {partition}")),
-            BrokerRef::Follower(partition) => {
-                let follows = |id: &BrokerId| {
-                    let replica = self.view.replica(*id, partition);
-                    replica.is_some_and(|replica| matches!(replica.role, RoleView::Follower { .. }))
-                };
-                let mut all = self.view.brokers.keys().copied();
-                all.find(follows)
-                    .ok_or_else(|| format!("nobody follows {partition}"))
-            }
-        }
+        self.sight()?.broker(broker)
     }
 
     pub(super) fn node(&self, node: &NodeRef) -> Result<NodeId, String> {
-        match node {
-            NodeRef::Broker(broker) => self.broker(broker).map(|id| id as NodeId),
-            NodeRef::Coordination => Ok(COORDINATION),
-            NodeRef::Client(name) => self.client(name),
-        }
-    }
-
-    pub(super) fn client(&self, name: &str) -> Result<NodeId, String> {
-        let found = self.clients.get(name).copied();
-        found.ok_or_else(|| format!("there is no client {name}"))
+        self.sight()?.node(node)
     }
 }
 

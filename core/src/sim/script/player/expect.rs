@@ -2,13 +2,9 @@
 
 use super::{Player, tell};
 use crate::sim::invariants::named;
-use crate::sim::script::command::Expectation;
+use crate::sim::script::command::{Expectation, Wanted};
 use crate::sim::script::pattern::Pattern;
-use crate::sim::world::World;
-use crate::sim::world::client::{Producer, Role};
-use crate::trace::NodeId;
-use crate::types::{BrokerId, Offset, TopicPartition};
-use crate::view::RoleView;
+use crate::sim::script::query::{NONE, list};
 
 impl Player {
     pub(super) fn expect(&mut self, expectation: &Expectation) -> Result<(), String> {
@@ -16,53 +12,23 @@ impl Player {
             Expectation::Broken(name, step) => self.expect_broken(name, step.as_ref()),
             Expectation::Fact(wanted) => self.expect_fact(wanted, true),
             Expectation::NoFact(wanted) => self.expect_fact(wanted, false),
-            Expectation::Leader(partition, leader) => {
-                let expected = leader.as_ref().map(|leader| self.broker(leader)).transpose()?;
-                same(
-                    "the leader",
-                    expected.as_ref(),
-                    self.view.leader(partition).as_ref(),
-                )
-            }
-            Expectation::Isr(partition, isr) => {
-                let mut expected = isr.clone();
-                expected.sort_unstable();
-                same("the ISR", Some(&expected), self.isr(partition).as_ref())
-            }
-            Expectation::HighWatermark(broker, partition, offset) => {
-                let id = self.broker(broker)?;
-                let replica = self.view.replica(id, partition);
-                same(
-                    "the high watermark",
-                    Some(offset),
-                    replica.map(|replica| &replica.high_watermark),
-                )
-            }
-            Expectation::LogEnd(broker, partition, offset) => {
-                let id = self.broker(broker)?;
-                let replica = self.view.replica(id, partition);
-                same(
-                    "the log end",
-                    Some(offset),
-                    replica.map(|replica| &replica.log_end),
-                )
-            }
-            Expectation::Controller(expected) => {
-                let found = self.world.as_ref().and_then(World::controller);
-                same("the controller", expected.as_ref(), found.as_ref())
-            }
-            Expectation::Acknowledged(name, count) => same(
-                "the records acknowledged",
-                Some(count),
-                self.counted(name, |p| p.acknowledged)?.as_ref(),
-            ),
-            Expectation::Failed(name, count) => same(
-                "the records given up",
-                Some(count),
-                self.counted(name, |p| p.failed)?.as_ref(),
-            ),
-            Expectation::Position(name, offset) => {
-                same("the position", Some(offset), self.position(name)?.as_ref())
+            Expectation::Is(query, wanted) => {
+                let sight = self.sight()?;
+                let wanted = match wanted {
+                    Wanted::None => NONE.to_owned(),
+                    Wanted::Number(number) => number.to_string(),
+                    Wanted::Broker(broker) => sight.broker(broker)?.to_string(),
+                    Wanted::Brokers(brokers) => {
+                        let mut brokers = brokers.clone();
+                        brokers.sort_unstable();
+                        list(&brokers)
+                    }
+                };
+                let found = sight.answer(query)?;
+                if found == wanted {
+                    return Ok(());
+                }
+                Err(format!("{} is {found}, not {wanted}", query.subject()))
             }
         }
     }
@@ -112,55 +78,4 @@ impl Player {
             None => Err(format!("there was no {wanted}")),
         }
     }
-
-    pub(super) fn isr(&self, partition: &TopicPartition) -> Option<Vec<BrokerId>> {
-        let leader = self.view.leader(partition)?;
-        match &self.view.replica(leader, partition)?.role {
-            RoleView::Leader { isr } => {
-                let mut isr = isr.clone();
-                isr.sort_unstable();
-                Some(isr)
-            }
-            _ => None,
-        }
-    }
-
-    /// Of the producer of that name, or of all that have none.
-    pub(super) fn counted(
-        &self,
-        name: &str,
-        count: impl Fn(&Producer) -> u64,
-    ) -> Result<Option<u64>, String> {
-        let world = self.world.as_ref().ok_or("nothing has happened yet")?;
-        let of = |id: NodeId| match world.client(id).map(|client| &client.role) {
-            Some(Role::Producer(producer)) => Some(count(producer)),
-            _ => None,
-        };
-        if name == "all" {
-            return Ok(Some(self.clients.values().filter_map(|&id| of(id)).sum()));
-        }
-        Ok(of(self.client(name)?))
-    }
-
-    pub(super) fn position(&self, name: &str) -> Result<Option<Offset>, String> {
-        let world = self.world.as_ref().ok_or("nothing has happened yet")?;
-        Ok(
-            match world.client(self.client(name)?).map(|client| &client.role) {
-                Some(Role::Consumer(consumer)) => Some(consumer.position),
-                _ => None,
-            },
-        )
-    }
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    expected: Option<&T>,
-    found: Option<&T>,
-) -> Result<(), String> {
-    if expected == found {
-        return Ok(());
-    }
-    let show = |value: Option<&T>| value.map_or("none".to_owned(), |value| format!("{value:?}"));
-    Err(format!("{what} is {}, not {}", show(found), show(expected)))
 }

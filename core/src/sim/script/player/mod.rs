@@ -14,6 +14,8 @@ use thiserror::Error;
 
 use super::command::{Command, Expectation, Line, Script};
 use super::pattern::{self, Pattern};
+use super::query::Sight;
+use crate::sim::Teller;
 use crate::sim::host::EPOCH_MS;
 use crate::sim::invariants::{Broken, Checker};
 use crate::sim::world::network::PacketId;
@@ -76,6 +78,9 @@ pub struct Player {
     trying: bool,
     /// After each step the view is compared with what the brokers hold.
     compares: bool,
+    teller: Option<Box<Teller>>,
+    /// For each moment that the last line has brought: the lines it had shown before.
+    told_after: Vec<usize>,
 }
 
 impl Player {
@@ -100,6 +105,8 @@ impl Player {
             same_ms: (0, 0),
             trying: false,
             compares: false,
+            teller: None,
+            told_after: Vec::new(),
         }
     }
 
@@ -113,6 +120,22 @@ impl Player {
     pub fn comparing(mut self) -> Self {
         self.compares = true;
         self
+    }
+
+    /// Tells the story of the run.
+    pub fn telling(mut self, teller: Teller) -> Self {
+        self.teller = Some(Box::new(teller));
+        self
+    }
+
+    /// The story, as far as it is told.
+    pub fn teller(&self) -> Option<&Teller> {
+        self.teller.as_deref()
+    }
+
+    /// For each moment that came during the last line: how many lines had been shown before it.
+    pub fn told_after(&self) -> &[usize] {
+        &self.told_after
     }
 
     /// Plays a whole script; the script with the output that it had this time.
@@ -152,6 +175,7 @@ impl Player {
             self.fail_if_broken()?;
         }
         self.line = line.number;
+        self.told_after.clear();
         self.play_command(command).map_err(|why| self.failure(why))?;
         Ok(std::mem::take(&mut self.output))
     }
@@ -160,7 +184,14 @@ impl Player {
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.fail_if_broken()?;
         self.look_at_everything();
-        self.fail_if_broken()
+        self.fail_if_broken()?;
+        if let Some(mut teller) = self.teller.take() {
+            if let Ok(sight) = self.sight() {
+                teller.end(sight.world.elapsed_ms(), sight);
+            }
+            self.teller = Some(teller);
+        }
+        Ok(())
     }
 
     fn fail_if_broken(&mut self) -> Result<(), Failure> {
@@ -185,6 +216,16 @@ impl Player {
             why,
             invariant: None,
         }
+    }
+
+    /// The run as it is, to ask it.
+    pub(super) fn sight(&self) -> Result<Sight<'_>, String> {
+        let world = self.world.as_ref().ok_or("nothing has happened yet")?;
+        Ok(Sight {
+            world,
+            view: &self.view,
+            clients: &self.clients,
+        })
     }
 
     // ---- letting things happen
@@ -233,10 +274,20 @@ impl Player {
     /// Folds what is new into the view, shows what is wanted, and lets the invariants look.
     fn take_in(&mut self) {
         let Some(world) = &self.world else { return };
-        for event in world.trace().since(self.folded) {
+        for (at, event) in (self.folded..).zip(world.trace().since(self.folded)) {
             self.view.apply(event);
             if !self.shown.is_empty() && self.shown.contains(&pattern::name_of(&event.fact)) {
                 self.output.push(tell(event));
+            }
+            if let Some(teller) = &mut self.teller {
+                let sight = Sight {
+                    world,
+                    view: &self.view,
+                    clients: &self.clients,
+                };
+                if teller.look(event, world.elapsed_ms(), at + 1, sight) {
+                    self.told_after.push(self.output.len());
+                }
             }
         }
         let facts = self.folded..world.trace().len();

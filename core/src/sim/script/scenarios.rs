@@ -1,0 +1,76 @@
+//! Every scenario, played on WebAssembly: it shows and says there what stands in its files.
+//!
+//! Natively `tests/tests/scenarios.rs` plays them, and needs no list; here nothing can read a folder.
+//! `cargo xtask tidy` (rule `scenarios`) finds one that is missing.
+
+use super::{Player, Script};
+use crate::sim::{Story, Teller};
+
+fn is_told_as_it_stands(script: &str, story: &str) {
+    let teller = Teller::new(Story::parse(story).unwrap()).unwrap();
+    let mut player = Player::new().telling(teller);
+    let played = player.play_all(&Script::parse(script).unwrap()).unwrap();
+    assert_eq!(played.to_string(), script);
+    let teller = player.teller().unwrap();
+    let said: Vec<Vec<String>> = (0..teller.told().len()).map(|at| teller.golden(at)).collect();
+    assert_eq!(Story::with_golden(story, &said), story);
+}
+
+macro_rules! scenarios {
+    ($($test:ident: $name:literal,)*) => { $(
+        #[test]
+        fn $test() {
+            is_told_as_it_stands(
+                include_str!(concat!("../../../../tests/scenarios/", $name)),
+                include_str!(concat!("../../../../tests/scenarios/", $name, ".story")),
+            );
+        }
+    )* };
+}
+
+scenarios! {
+    acks_all_before_answer: "acks/all_before_answer",
+    acks_all_before_append: "acks/all_before_append",
+    acks_all_before_replication: "acks/all_before_replication",
+    acks_all_survives_the_leader: "acks/all_survives_the_leader",
+    acks_idempotent_before_answer: "acks/idempotent_before_answer",
+    acks_none_after_append: "acks/none_after_append",
+    acks_none_after_replication: "acks/none_after_replication",
+    acks_none_asks_nobody: "acks/none_asks_nobody",
+    acks_none_before_append: "acks/none_before_append",
+    acks_one_before_answer: "acks/one_before_answer",
+    acks_one_before_append: "acks/one_before_append",
+    acks_one_before_replication: "acks/one_before_replication",
+    acks_one_is_lost_with_the_leader: "acks/one_is_lost_with_the_leader",
+    brokers_bounce: "brokers/bounce",
+    brokers_clean_stop: "brokers/clean_stop",
+    brokers_coordination_restarts: "brokers/coordination_restarts",
+    brokers_full_disk: "brokers/full_disk",
+    brokers_power_loss_of_a_member: "brokers/power_loss_of_a_member",
+    brokers_session_lost: "brokers/session_lost",
+    choice_available: "choice/available",
+    choice_consistent: "choice/consistent",
+    controller_fail_over: "controller/fail_over",
+    controller_paused_comes_back: "controller/paused_comes_back",
+    controller_race: "controller/race",
+    election_preferred_leader: "election/preferred_leader",
+    election_reassignment: "election/reassignment",
+    election_unclean_off_waits: "election/unclean_off_waits",
+    election_unclean_on_loses: "election/unclean_on_loses",
+    isr_earlier_life_counts: "isr/earlier_life_counts",
+    isr_earlier_life_is_refused: "isr/earlier_life_is_refused",
+    replication_duplicate_is_stored_once: "replication/duplicate_is_stored_once",
+    replication_follower_crashes_and_returns: "replication/follower_crashes_and_returns",
+    replication_high_watermark_one_round_behind: "replication/high_watermark_one_round_behind",
+    replication_one_of_two_in_sync: "replication/one_of_two_in_sync",
+    replication_retried_batch_waits: "replication/retried_batch_waits",
+    replication_slow_follower_leaves_and_returns: "replication/slow_follower_leaves_and_returns",
+    replication_too_few_in_sync_refuses: "replication/too_few_in_sync_refuses",
+    truncation_fast_leader_changes: "truncation/fast_leader_changes",
+    truncation_follower_crashes: "truncation/follower_crashes",
+    truncation_high_watermark_diverges: "truncation/high_watermark_diverges",
+    truncation_high_watermark_loses: "truncation/high_watermark_loses",
+    truncation_leader_crashes: "truncation/leader_crashes",
+    truncation_leader_epoch_keeps: "truncation/leader_epoch_keeps",
+    truncation_leader_epoch_meets: "truncation/leader_epoch_meets",
+}

@@ -1,15 +1,15 @@
 //! `highwater sim`: plays a script in the terminal, or many random worlds in search of a mistake.
 
+mod play;
+
 use std::fs;
-use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use highwater_core::sim::World;
 use highwater_core::sim::script::search::{self, Exercised, Found};
-use highwater_core::sim::script::{Player, Script};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Failure;
@@ -19,16 +19,16 @@ const FEW_SEEDS: u64 = 100;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The script to play; the book has its words.
+    /// The script to play; the book has its words. A story beside it (FILE.story) is told with it.
     #[arg(required_unless_present = "seeds", conflicts_with = "seeds")]
     script: Option<PathBuf>,
-    /// Wait for Enter before each command.
+    /// Wait for Enter at each command and each moment of the story.
     #[arg(long, requires = "script")]
     step: bool,
-    /// Print every fact as one line of JSON.
+    /// Print every fact, and every moment of the story, as one line of JSON.
     #[arg(long, requires = "script")]
     json: bool,
-    /// Say after each command how the cluster looks.
+    /// Say after each command, and at each moment of the story, how the cluster looks.
     #[arg(long, requires = "script")]
     describe: bool,
     /// Write the brokers' disks there as files when the script is over.
@@ -45,78 +45,10 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match (&arguments.script, arguments.seeds) {
         (_, Some(seeds)) => search_worlds(arguments.from, seeds),
-        (Some(script), None) => play(script, arguments),
+        (Some(script), None) => play::play(script, arguments),
         (None, None) => Ok(()),
     }
 }
-
-// ---- one script
-
-fn play(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
-    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let script = Script::parse(&text).map_err(|bad| format!("{}: {bad}", path.display()))?;
-    let mut player = Player::new();
-    let mut told = 0;
-    let mut out = io::stdout().lock();
-    for line in &script.lines {
-        if line.command.is_some() && arguments.step {
-            wait_for_enter()?;
-        }
-        if !arguments.json {
-            writeln!(out, "{}", line.text)?;
-        }
-        let shown = player.play_line(line);
-        if arguments.json {
-            told = tell_as_json(&player, told, &mut out)?;
-        }
-        let shown = shown.map_err(|failure| format!("{}: {failure}", path.display()))?;
-        if !arguments.json {
-            shown.iter().try_for_each(|shown| writeln!(out, "| {shown}"))?;
-        }
-        if arguments.describe && line.command.is_some() {
-            write!(out, "{}", player.view())?;
-        }
-    }
-    player
-        .finish()
-        .map_err(|failure| format!("{}: {failure}", path.display()))?;
-    if let (Some(dir), Some(world)) = (&arguments.dump_dir, player.world()) {
-        dump(world, dir)?;
-    }
-    Ok(())
-}
-
-fn wait_for_enter() -> io::Result<()> {
-    io::stdin().lock().read_line(&mut String::new()).map(|_| ())
-}
-
-fn tell_as_json(player: &Player, from: usize, out: &mut impl Write) -> Result<usize, Failure> {
-    let Some(world) = player.world() else {
-        return Ok(from);
-    };
-    for event in world.trace().since(from) {
-        writeln!(out, "{}", serde_json::to_string(event)?)?;
-    }
-    Ok(world.trace().len())
-}
-
-/// The disks as directories `broker-N`, which Kafka's own tools can read.
-fn dump(world: &World, dir: &Path) -> Result<(), Failure> {
-    for node in world.brokers() {
-        for (number, path, _) in node.disk.files() {
-            let to = dir.join(format!("broker-{}", node.id)).join(&path);
-            let bytes = node.disk.read_file(number, &path)?;
-            let written = match to.parent() {
-                Some(parent) => fs::create_dir_all(parent).and_then(|()| fs::write(&to, bytes)),
-                None => Ok(()),
-            };
-            written.map_err(|error| format!("{}: {error}", to.display()))?;
-        }
-    }
-    Ok(())
-}
-
-// ---- many worlds
 
 /// What all threads have found.
 struct Search {

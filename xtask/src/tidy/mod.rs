@@ -4,6 +4,7 @@
 mod book;
 mod layers;
 mod manifests;
+mod scenarios;
 mod text;
 mod tree;
 
@@ -102,6 +103,21 @@ const RULES: &[Rule] = &[
         name: "book-summary",
         sentence: "each page of the book is in its summary",
         offences: book::unlisted_pages,
+    },
+    Rule {
+        name: "stories",
+        sentence: "each scenario has a story beside it, and each story a scenario",
+        offences: scenarios::untold,
+    },
+    Rule {
+        name: "scenarios",
+        sentence: "the core's tests play each scenario on WebAssembly",
+        offences: scenarios::unplayed,
+    },
+    Rule {
+        name: "script-examples",
+        sentence: "each example of the page on scripts stands in the scenario that the page names",
+        offences: scenarios::invented_examples,
     },
     Rule {
         name: "invariants",

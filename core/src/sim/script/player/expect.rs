@@ -1,6 +1,7 @@
 //! What a script says must hold.
 
 use super::{Player, tell};
+use crate::sim::World;
 use crate::sim::invariants::named;
 use crate::sim::script::command::{Expectation, Wanted};
 use crate::sim::script::pattern::Pattern;

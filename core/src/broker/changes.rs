@@ -1,48 +1,12 @@
-//! Settings that change while the broker runs, and answers that wait for the disk.
-//!
-//! Invariant: nothing is answered as done that a loss of power could still undo.
+//! Settings that change while the broker runs.
 
 use std::sync::Arc;
 
 use super::State;
-use super::caller::Caller;
-use super::parked::{Growth, Parked};
+use super::parked::Growth;
 use crate::cx::Cx;
-use crate::protocol::ResponseBody;
-use crate::replica::ParkedId;
-
-/// An answer that leaves when what it says is durable.
-#[derive(Clone, Debug)]
-pub(super) struct DurableWait {
-    pub caller: Caller,
-    pub answer: ResponseBody,
-    /// Directories that are not done yet.
-    pub left: u32,
-}
 
 impl State {
-    pub(super) fn operation_durable(&mut self, id: ParkedId) {
-        let Some(Parked::Durable(wait)) = self.purgatory.get_mut(id) else {
-            return;
-        };
-        wait.left -= 1;
-        if wait.left == 0
-            && let Some(Parked::Durable(wait)) = self.purgatory.take(id)
-        {
-            self.out.answer(&wait.caller, wait.answer);
-        }
-    }
-
-    /// What the operation waited for will never be known to be durable: no answer can be true.
-    pub(super) fn operation_failed(&mut self, id: ParkedId) {
-        if let Some(Parked::Durable(wait)) = self.purgatory.take(id) {
-            self.out.close(
-                wait.caller.conn,
-                "the log directory failed while the change was being written; its outcome is not known",
-            );
-        }
-    }
-
     /// The settings of a topic are others now: its logs and the checks of its batches follow.
     pub(super) fn follow_topic_config(&mut self, cx: &mut Cx, name: &Arc<str>) {
         let Some(id) = self.topics.by_name(name).map(|topic| topic.id) else {

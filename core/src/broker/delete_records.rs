@@ -1,60 +1,68 @@
 //! DeleteRecords: records below an offset are gone for readers at once.
 //!
 //! The new log start is written to its checkpoint before the answer, so that a kill brings nothing
-//! back; the segments follow at the next look for old ones.
+//! back; the segments follow at the next look for old ones. The answer also waits ([`wait`]) until
+//! every live replica has followed: who leads next shall not show the records again.
+
+mod wait;
 
 use std::collections::BTreeSet;
 
 use super::State;
 use super::caller::Caller;
-use super::changes::DurableWait;
-use super::directories::Then;
-use super::parked::{Growth, Parked};
 use crate::cx::Cx;
 use crate::disk::{DirId, Lane};
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::is_internal;
 use crate::protocol::messages::delete_records_request::DeleteRecordsPartition;
-use crate::protocol::messages::delete_records_response::{
-    DeleteRecordsPartitionResult, DeleteRecordsTopicResult,
-};
-use crate::protocol::messages::{DeleteRecordsRequest, DeleteRecordsResponse, message};
-use crate::types::{NO_EPOCH, Offset, Uuid};
+use crate::protocol::messages::delete_records_response::DeleteRecordsPartitionResult;
+use crate::protocol::messages::{DeleteRecordsRequest, message};
+use crate::replica::partition::PartitionId;
+use crate::types::{Millis, NO_EPOCH, Offset, Uuid};
+
+pub(super) use wait::{DeletionWait, WaitingDeletions};
 
 /// Stands for the high watermark.
 const UP_TO_HIGH_WATERMARK: Offset = -1;
+/// "Not known", of a low watermark.
+const NO_LOW_WATERMARK: Offset = -1;
+
+/// What was done of one partition's wish.
+struct Deleted {
+    id: PartitionId,
+    dir: DirId,
+    /// Records below are to be gone.
+    to: Offset,
+    /// Below it they are gone on every live replica already.
+    low_watermark: Offset,
+}
 
 impl State {
     pub(super) fn delete_records(&mut self, cx: &mut Cx, caller: &Caller, request: &DeleteRecordsRequest) {
         cx.cause = caller.cause;
-        let mut moved = BTreeSet::new();
-        let answer = message(|answer: &mut DeleteRecordsResponse| {
-            for topic in request.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
-                let rows = topic.partitions.iter().map(|asked| {
-                    let deleted = self.delete_below(cx, &topic.name, asked);
-                    message(|row: &mut DeleteRecordsPartitionResult| {
-                        row.partition_index = asked.partition_index;
-                        row.low_watermark = -1;
-                        match deleted {
-                            Ok((dir, log_start)) => {
-                                moved.insert(dir);
-                                row.low_watermark = log_start;
-                            }
-                            Err(refused) => row.error_code = refused.code.code(),
-                        }
-                    })
+        let mut wait = DeletionWait::new(*caller);
+        let mut dirs = BTreeSet::new();
+        for topic in request.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
+            wait.begin_topic(&topic.name);
+            for asked in &topic.partitions {
+                let deleted = self.delete_below(cx, &topic.name, asked);
+                let row = message(|row: &mut DeleteRecordsPartitionResult| {
+                    row.partition_index = asked.partition_index;
+                    row.low_watermark = NO_LOW_WATERMARK;
+                    match &deleted {
+                        Ok(deleted) => row.low_watermark = deleted.low_watermark,
+                        Err(refused) => row.error_code = refused.code.code(),
+                    }
                 });
-                let rows = rows.collect();
-                answer.topics.push(message(|row: &mut DeleteRecordsTopicResult| {
-                    row.name = topic.name.clone();
-                    row.partitions = rows;
-                }));
+                dirs.extend(deleted.as_ref().ok().map(|deleted| deleted.dir));
+                wait.add(row, deleted.ok().map(|deleted| (deleted.id, deleted.to)));
             }
-        });
-        for &dir in &moved {
+        }
+        for &dir in &dirs {
             self.write_checkpoints(cx, dir, Lane::Aside);
         }
-        self.answer_after_all(cx, caller, &moved, answer);
+        let deadline = cx.now.saturating_add(Millis::from(request.timeout_ms.max(0)));
+        self.await_deletions(cx, wait, &dirs, deadline);
     }
 
     fn delete_below(
@@ -62,7 +70,7 @@ impl State {
         cx: &mut Cx,
         topic: &str,
         asked: &DeleteRecordsPartition,
-    ) -> Result<(DirId, Offset), Refused> {
+    ) -> Result<Deleted, Refused> {
         let id = self.find_replica(topic, Uuid::ZERO, asked.partition_index)?;
         if is_internal(topic) {
             return Err(ErrorCode::InvalidTopicException.into());
@@ -82,34 +90,15 @@ impl State {
             offset => offset,
         };
         let dir = partition.dir();
-        let log_start = partition.log_mut()?.move_log_start(cx, to, high_watermark)?;
-        self.tell_watchers(cx, id, Growth::NONE);
-        Ok((dir, log_start))
-    }
-
-    /// Answers when the checkpoints queued for each of these directories are written: the last of them
-    /// answers.
-    fn answer_after_all(
-        &mut self,
-        cx: &Cx,
-        caller: &Caller,
-        dirs: &BTreeSet<DirId>,
-        answer: DeleteRecordsResponse,
-    ) {
-        if dirs.is_empty() {
-            return self.out.answer(caller, answer);
-        }
-        let wait = DurableWait {
-            caller: *caller,
-            answer: answer.into(),
-            left: dirs.len() as u32,
-        };
-        let id = self
-            .purgatory
-            .park(caller.conn, None, Parked::Durable(Box::new(wait)));
-        for &dir in dirs {
-            self.directories
-                .after(dir, Lane::Aside, cx.disk.last_aside(dir), Then::Parked(id));
-        }
+        partition.log_mut()?.move_log_start(cx, to, high_watermark)?;
+        let low_watermark = partition.low_watermark(&self.replication)?;
+        // Followers that wait for records hear of the new start at once.
+        self.wake_watchers(cx, id);
+        Ok(Deleted {
+            id,
+            dir,
+            to,
+            low_watermark,
+        })
     }
 }

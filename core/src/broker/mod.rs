@@ -70,6 +70,7 @@ pub use job::{Job, JobResult, Survey, run_job};
 use boot::Booting;
 use caller::Outbox;
 use cluster::Cluster;
+use delete_records::WaitingDeletions;
 use directories::Directories;
 use fetch::session::FetchSessions;
 use jobs::Jobs;
@@ -204,6 +205,7 @@ struct State {
     replication: Replication,
     admission_changed: bool,
     purgatory: Purgatory<Parked>,
+    waiting_deletions: WaitingDeletions,
     sessions: FetchSessions,
     jobs: Jobs,
     steps: work::Steps,
@@ -230,6 +232,7 @@ impl State {
             replication,
             admission_changed: false,
             purgatory: Purgatory::default(),
+            waiting_deletions: WaitingDeletions::default(),
             sessions: FetchSessions::new(slots, SESSION_EVICTION_MS),
             jobs: Jobs::default(),
             steps: work::Steps::new(),

@@ -1,7 +1,7 @@
 //! Operations that wait, and what ends them: an acknowledgement, data, a job, time, a lost connection.
 
 use super::State;
-use super::changes::DurableWait;
+use super::delete_records::DeletionWait;
 use super::fetch::FetchWait;
 use super::offsets::OffsetsWait;
 use super::produce::ProduceWait;
@@ -18,7 +18,7 @@ pub(super) enum Parked {
     Produce(ProduceWait),
     Fetch(Box<FetchWait>),
     Offsets(OffsetsWait),
-    Durable(Box<DurableWait>),
+    Deletion(Box<DeletionWait>),
 }
 
 /// By how much a partition has grown, for its two kinds of readers.
@@ -68,6 +68,9 @@ impl State {
                 written_bytes: moved.written_bytes,
             };
             self.tell_watchers(cx, id, growth);
+        }
+        if moved.low_watermark || moved.wake {
+            self.low_watermark_moved(id);
         }
         self.watch_lag(cx, id);
         if let Some(proposal) = moved.proposal {
@@ -120,7 +123,8 @@ impl State {
             match self.purgatory.get_mut(id) {
                 Some(Parked::Produce(_)) => self.produce_timed_out(id),
                 Some(Parked::Fetch(_)) => self.fetch_timed_out(cx, id),
-                Some(Parked::Offsets(_) | Parked::Durable(_)) | None => drop(self.purgatory.take(id)),
+                Some(Parked::Deletion(_)) => self.deletion_timed_out(id),
+                Some(Parked::Offsets(_)) | None => drop(self.purgatory.take(id)),
             }
         }
     }
@@ -136,7 +140,8 @@ impl State {
         match self.purgatory.take(id) {
             Some(Parked::Produce(wait)) => self.stop_waiting(id, &wait),
             Some(Parked::Fetch(wait)) => self.fetch_stops(id, &wait),
-            Some(Parked::Offsets(_) | Parked::Durable(_)) | None => {}
+            Some(Parked::Deletion(wait)) => self.deletion_stops(id, &wait),
+            Some(Parked::Offsets(_)) | None => {}
         }
     }
 }

@@ -26,7 +26,7 @@ impl State {
             cx.cause = cause;
             match then {
                 Then::Partition(id) => self.partition_written(cx, id, upto),
-                Then::Parked(id) => self.operation_durable(id),
+                Then::Parked(id) => self.deletion_durable(id),
                 Then::Directory => self.directory_settled(cx, dir),
             }
         }
@@ -42,7 +42,7 @@ impl State {
                     }
                     self.checkpoints_stale(dir);
                 }
-                Then::Parked(id) => self.operation_durable(id),
+                Then::Parked(id) => self.deletion_durable(id),
                 Then::Directory => self.directory_settled(cx, dir),
             }
         }
@@ -196,7 +196,7 @@ impl State {
         let mut settles = false;
         for then in waited {
             match then {
-                Then::Parked(id) => self.operation_failed(id),
+                Then::Parked(id) => self.deletion_failed(id),
                 Then::Directory => settles = true,
                 Then::Partition(_) => {}
             }
@@ -233,5 +233,6 @@ impl State {
         }
         self.reschedule(id);
         self.wake_watchers(cx, id);
+        self.low_watermark_moved(id);
     }
 }

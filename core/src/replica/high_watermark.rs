@@ -90,9 +90,12 @@ impl Partition {
         }
     }
 
-    /// What is known of brokers, or `min.insync.replicas`, has changed: HW may rise.
+    /// What is known of brokers, or `min.insync.replicas`, has changed: HW may rise, and the low watermark.
     pub fn surroundings_changed(&mut self, cx: &mut Cx, shared: &Replication) -> Moved {
-        let mut moved = Moved::default();
+        let mut moved = Moved {
+            low_watermark: true,
+            ..Moved::default()
+        };
         self.maybe_raise_high_watermark(cx, shared, &mut moved);
         moved.proposal = self.expand_isr_by_any(cx, shared);
         moved

@@ -41,7 +41,7 @@ pub struct Moved {
     pub news: bool,
     /// The role or the leader epoch has changed: parked fetches look again, whatever they wait for.
     pub wake: bool,
-    /// A follower's log start has moved: DeleteRecords that wait for
+    /// A follower's log start has moved, or other brokers live: DeleteRecords that wait for
     /// [`low_watermark`](super::Partition::low_watermark) look again.
     pub low_watermark: bool,
     /// A change of the ISR to ask the controller for (AlterPartition); its answer goes to

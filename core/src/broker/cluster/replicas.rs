@@ -236,6 +236,7 @@ impl State {
         for waiting in partition.take_waiting() {
             self.produce_part_done(waiting, Some(&gone));
         }
+        self.low_watermark_moved(id);
         if let Some(log) = partition.into_log() {
             self.delete_log(cx, log);
         }

@@ -1,5 +1,6 @@
 //! What the tests of this folder say to a broker, in few words.
 
+use crate::coordination::{CoordinationOp, Multi, ServiceInput};
 use crate::error::ErrorCode;
 use crate::io::ConnId;
 use crate::protocol::fetch::{
@@ -212,4 +213,63 @@ pub fn delete_topic(host: &mut Host, name: &str) {
         Some(ResponseBody::DeleteTopics(answer)) => assert_eq!(answer.responses[0].error_code, 0),
         other => panic!("{other:?}"),
     }
+}
+
+/// Asks to delete the records of partition 0 below the offset.
+pub fn delete_records_request(topic: &str, offset: Offset, timeout_ms: i32) -> RequestBody {
+    use crate::protocol::messages::DeleteRecordsRequest;
+    use crate::protocol::messages::delete_records_request::{DeleteRecordsPartition, DeleteRecordsTopic};
+    RequestBody::DeleteRecords(message(|body: &mut DeleteRecordsRequest| {
+        body.timeout_ms = timeout_ms;
+        body.topics = vec![message(|row: &mut DeleteRecordsTopic| {
+            row.name = topic.into();
+            row.partitions = vec![message(|row: &mut DeleteRecordsPartition| row.offset = offset)];
+        })];
+    }))
+}
+
+/// The error and the low watermark that an answer to DeleteRecords tells.
+pub fn records_deleted(answer: Option<ResponseBody>) -> (ErrorCode, Offset) {
+    match answer {
+        Some(ResponseBody::DeleteRecords(answer)) => {
+            let row = &answer.topics[0].partitions[0];
+            (ErrorCode::from_code(row.error_code).unwrap(), row.low_watermark)
+        }
+        other => panic!("no answer to the deletion: {other:?}"),
+    }
+}
+
+/// A session with the coordination service that is not the broker's.
+const SOMEBODY: u64 = 99;
+
+/// Somebody else writes into the tree.
+pub fn somebody_writes(host: &mut Host, multi: Multi) {
+    let connect = ServiceInput::Connect {
+        client: SOMEBODY,
+        timeout_ms: 1000,
+        resume: None,
+    };
+    let ask = ServiceInput::Ask {
+        client: SOMEBODY,
+        id: 1,
+        op: CoordinationOp::Multi(multi),
+    };
+    for input in [connect, ask] {
+        host.coordination.handle(host.now, input, &mut host.trace);
+        host.hold_coordination(false);
+    }
+}
+
+/// Their session ends, and with it their ephemeral nodes.
+pub fn somebody_leaves(host: &mut Host) {
+    let close = ServiceInput::Close { client: SOMEBODY };
+    host.coordination.handle(host.now, close, &mut host.trace);
+    host.hold_coordination(false);
+}
+
+/// The bytes of a node, as text.
+pub fn node(host: &Host, path: &str) -> Option<String> {
+    let tree = host.coordination.service()?.tree();
+    let node = tree.get(path)?;
+    Some(String::from_utf8_lossy(&node.data).into_owned())
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod client;
+mod deletion;
 mod lives;
 mod races;
 mod requests;

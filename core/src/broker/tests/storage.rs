@@ -263,32 +263,16 @@ fn a_stray_partition_is_kept_aside_and_a_deleted_one_goes() {
 
 #[test]
 fn deleted_records_stay_deleted_and_their_segments_go() {
-    use crate::protocol::messages::DeleteRecordsRequest;
-    use crate::protocol::messages::delete_records_request::{DeleteRecordsPartition, DeleteRecordsTopic};
     let mut host = small_segments();
     for n in 0..60 {
         produce(&mut host, "t", &[&n.to_string()]);
     }
-    let body = |offset| {
-        RequestBody::DeleteRecords(message(|body: &mut DeleteRecordsRequest| {
-            body.topics = vec![message(|topic: &mut DeleteRecordsTopic| {
-                topic.name = "t".into();
-                topic.partitions = vec![message(|row: &mut DeleteRecordsPartition| row.offset = offset)];
-            })];
-        }))
-    };
     let delete = |host: &mut Host, offset| {
         let conn = host.connect();
-        match host.ask(conn, 2, &body(offset)) {
-            Some(ResponseBody::DeleteRecords(answer)) => {
-                let row = &answer.topics[0].partitions[0];
-                (row.error_code, row.low_watermark)
-            }
-            other => panic!("{other:?}"),
-        }
+        records_deleted(host.ask(conn, 2, &delete_records_request("t", offset, 0)))
     };
-    assert_eq!(delete(&mut host, 61), (ErrorCode::OffsetOutOfRange.code(), -1));
-    assert_eq!(delete(&mut host, 33), (0, 33));
+    assert_eq!(delete(&mut host, 61), (ErrorCode::OffsetOutOfRange, -1));
+    assert_eq!(delete(&mut host, 33), (ErrorCode::None, 33));
     host.crash();
     host.boot();
     assert_eq!(fetch(&mut host, "t", 0).error_code, ErrorCode::OffsetOutOfRange);
@@ -301,7 +285,7 @@ fn deleted_records_stay_deleted_and_their_segments_go() {
         size(&host) < before,
         "segments wholly below the log start are gone"
     );
-    assert_eq!(delete(&mut host, -1), (0, 60));
+    assert_eq!(delete(&mut host, -1), (ErrorCode::None, 60));
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub(super) struct Sweep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SweepFor {
     Retention,
+    /// Other brokers live: a high watermark may go on without one that is gone.
+    Surroundings,
     /// Close every log: the broker stops.
     Close,
 }
@@ -149,6 +151,10 @@ impl State {
             *budget -= 1;
             let again = match sweep.what {
                 SweepFor::Retention => self.apply_retention(cx, sweep.next),
+                SweepFor::Surroundings => {
+                    self.surroundings_changed(cx, sweep.next);
+                    false
+                }
                 SweepFor::Close => {
                     self.close_log(cx, sweep.next);
                     false
@@ -157,6 +163,18 @@ impl State {
             sweep.next += PartitionId::from(!again);
         }
         Some(sweep)
+    }
+
+    fn surroundings_changed(&mut self, cx: &mut Cx, id: PartitionId) {
+        let Some(partition) = self.topics.partition_mut(id) else {
+            return;
+        };
+        if partition.followers().iter().any(|follower| follower.log_end >= 0) {
+            let moved = partition.surroundings_changed(cx, &self.replication);
+            self.partition_moved(cx, id, moved);
+        } else {
+            self.low_watermark_moved(id);
+        }
     }
 
     /// Drops what one log need not keep, producers long silent too; true when there may be more to drop.

@@ -255,7 +255,7 @@ impl State {
             }
             (Word::UpdateMetadata(word), _) => {
                 if topic_at == 0 && at == 0 {
-                    self.brokers_told(word);
+                    self.brokers_told(cx, word);
                 }
                 let Some(topic) = word.topics.get(topic_at) else {
                     return false;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use super::configs::Owner;
 use super::session::in_portions;
 use crate::broker::State;
+use crate::broker::timers::SweepFor;
 use crate::cx::Cx;
 use crate::metadata::{BrokerEndpoint, BrokerImage, PartitionImage};
 use crate::protocol::control::{LEADER_DURING_DELETE, UpdateMetadataPartition, UpdateMetadataRequest};
 use crate::replica::Standing;
-use crate::replica::partition::PartitionId;
 use crate::types::{NO_BROKER_EPOCH, Uuid};
 
 impl State {
-    /// The brokers that live are these.
-    pub(super) fn brokers_told(&mut self, word: &UpdateMetadataRequest) {
+    /// The brokers that live are these. Where others lived before, every high watermark is looked at: it
+    /// may go on without one that is gone.
+    pub(super) fn brokers_told(&mut self, cx: &Cx, word: &UpdateMetadataRequest) {
         let brokers = word.live_brokers.iter().map(|broker| BrokerImage {
             id: broker.id,
             epoch: NO_BROKER_EPOCH,
@@ -31,7 +32,11 @@ impl State {
         });
         Arc::make_mut(&mut self.image).set_brokers(brokers);
         let live = word.live_brokers.iter();
-        self.replication.live = live.map(|broker| (broker.id, Standing::default())).collect();
+        let live = live.map(|broker| (broker.id, Standing::default())).collect();
+        if self.replication.live != live {
+            self.replication.live = live;
+            self.sweep(cx, SweepFor::Surroundings);
+        }
     }
 
     /// One partition stands so, or its topic is going.
@@ -72,30 +77,11 @@ impl State {
                 self.read_configs(portion);
             }
         }
-        self.surroundings_changed(cx);
         if word.controller_id == self.config.node_id {
             self.set_strays_aside(cx);
             self.ready(cx);
         } else if self.cluster.stage() == super::Stage::Member {
             self.set_strays_aside(cx);
-        }
-    }
-}
-
-impl State {
-    /// What is known of the other brokers has changed: a high watermark may go on without one that is gone.
-    fn surroundings_changed(&mut self, cx: &mut Cx) {
-        let led: Vec<PartitionId> = self
-            .topics
-            .partitions()
-            .filter(|(_, partition)| partition.followers().iter().any(|follower| follower.log_end >= 0))
-            .map(|(id, _)| id)
-            .collect();
-        for id in led {
-            if let Some(partition) = self.topics.partition_mut(id) {
-                let moved = partition.surroundings_changed(cx, &self.replication);
-                self.partition_moved(cx, id, moved);
-            }
         }
     }
 }

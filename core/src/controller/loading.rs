@@ -65,6 +65,7 @@ impl Controller {
             data(nodes::CLUSTER_ID),
             data(nodes::PRODUCER_ID_BLOCK),
             data(nodes::FEATURE),
+            children(nodes::TOPIC_CONFIGS, false),
         ];
         self.read(ReadFor::Names, reads);
     }
@@ -89,6 +90,12 @@ impl Controller {
         }
         for name in names(2) {
             self.mirror.assume(nodes::delete_topic(&name));
+        }
+        let topics: BTreeSet<Arc<str>> = names(1).into_iter().collect();
+        for name in names(11).iter().filter(|name| !topics.contains(*name)) {
+            let path = nodes::topic_config(name);
+            self.mirror.assume(path.clone());
+            self.follow_single(&path);
         }
         // What was announced before is what is read now.
         for (parent, at) in [(nodes::ISR_CHANGES, 4), (nodes::LOG_DIR_EVENTS, 5)] {

@@ -156,6 +156,8 @@ pub struct MetadataImage {
     pub(super) by_collision_key: BTreeMap<String, Arc<str>>,
     /// Topics on their way out: clients do not see them, their names are not free yet.
     deleting: BTreeSet<Arc<str>>,
+    /// Names under `/config/topics` of which there is no topic.
+    leftover_configs: BTreeSet<Arc<str>>,
     pub(super) cluster_configs: Option<Versioned>,
     pub(super) broker_configs: BTreeMap<BrokerId, Versioned>,
     next_producer_id: ProducerId,
@@ -174,6 +176,7 @@ impl Default for MetadataImage {
             by_id: BTreeMap::new(),
             by_collision_key: BTreeMap::new(),
             deleting: BTreeSet::new(),
+            leftover_configs: BTreeSet::new(),
             cluster_configs: None,
             broker_configs: BTreeMap::new(),
             next_producer_id: 0,
@@ -198,6 +201,9 @@ impl MetadataImage {
         }
         for name in source.child_names(nodes::TOPICS) {
             bad.extend(image.read_topic(source, &name).err());
+        }
+        for name in source.child_names(nodes::TOPIC_CONFIGS) {
+            image.look_for_leftover(source, &name);
         }
         (image, bad)
     }
@@ -327,6 +333,11 @@ impl MetadataImage {
         self.topics.contains_key(name)
     }
 
+    /// Whether settings lie there of a topic of that name that there is not.
+    pub fn has_leftover_config(&self, name: &str) -> bool {
+        self.leftover_configs.contains(name)
+    }
+
     /// Another topic whose name differs only in '.' and '_'.
     pub fn collides_with(&self, name: &str) -> Option<&Arc<str>> {
         self.by_collision_key
@@ -413,6 +424,7 @@ impl MetadataImage {
 
     fn read_topic(&mut self, source: &impl NodeSource, name: &str) -> Result<(), BadNode> {
         self.forget_topic(name);
+        self.look_for_leftover(source, name);
         let Some(topic) = read_topic(source, name)? else {
             return Ok(());
         };
@@ -421,6 +433,15 @@ impl MetadataImage {
         }
         self.put_topic(topic);
         Ok(())
+    }
+
+    fn look_for_leftover(&mut self, source: &impl NodeSource, name: &str) {
+        let is_there = |path: &str| source.node(path).is_some();
+        if is_there(&nodes::topic_config(name)) && !is_there(&nodes::topic(name)) {
+            self.leftover_configs.insert(name.into());
+        } else {
+            self.leftover_configs.remove(name);
+        }
     }
 
     pub(super) fn put_topic(&mut self, topic: impl Into<Arc<TopicImage>>) {

@@ -61,10 +61,15 @@ pub fn create(
         nodes::topic(&new.name),
         nodes::write(&TopicAssignment::new(id, &replicas)),
     );
-    if !configs.is_empty() {
-        let entity = EntityConfig::new(configs.clone());
-        multi = multi.create(nodes::topic_config(&new.name), nodes::write(&entity));
+    let (path, settings) = (
+        nodes::topic_config(&new.name),
+        nodes::write(&EntityConfig::new(configs.clone())),
+    );
+    // Kafka writes it even when nothing is set, in place of whatever an earlier topic of that name left.
+    if image.has_leftover_config(&new.name) {
+        multi = multi.delete(path.clone(), None);
     }
+    multi = multi.create(path, settings);
     multi = multi.create(nodes::partitions(&new.name), "");
     multi = add_partitions(multi, &new.name, 0, &replicas, image.controller_epoch());
     Ok(Creation {

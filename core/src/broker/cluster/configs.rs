@@ -2,7 +2,8 @@
 //!
 //! All are read once with a session; later changes are announced by a node under `/config/changes`
 //! (Kafka 3.9's `ZkConfigManager`), whose bytes name the owner, and the owner's node is read again.
-//! The watch stands before the first read, so that no change falls between the two.
+//! The watch stands before the first read, so that no change falls between the two. Announcements stay
+//! for whoever was away, and are taken away by any broker that has known them for long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,11 +11,16 @@ use std::sync::Arc;
 use super::session::{OpFor, Stage, data, in_portions};
 use crate::broker::State;
 use crate::config::Settings;
-use crate::coordination::{CoordinationOp, Found, Read};
+use crate::coordination::{CoordinationOp, Found, Multi, Read};
 use crate::cx::Cx;
 use crate::io::Level;
 use crate::metadata::nodes;
-use crate::types::{BrokerId, Uuid};
+use crate::types::{BrokerId, Millis, Uuid};
+
+/// An announcement is of no use after so long (`ZkNodeChangeNotificationListener`).
+const ANNOUNCED_FOR_MS: Millis = 15 * 60 * 1000;
+/// Announcements taken away at one look; their going is a reason for the next.
+const PURGED_AT_ONCE: usize = 100;
 
 /// Whose settings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,8 +56,8 @@ pub(in crate::broker) struct Configs {
     known: BTreeMap<Owner, Arc<Settings>>,
     /// Topics whose settings were read, by the id they had then.
     read_for: BTreeMap<Arc<str>, Uuid>,
-    /// Notifications that were acted on.
-    seen_changes: BTreeSet<Arc<str>>,
+    /// Announcements that were acted on, and when each was seen first.
+    seen_changes: BTreeMap<Arc<str>, Millis>,
     /// Reads of the first round that are not back.
     left: usize,
 }
@@ -84,6 +90,27 @@ impl Configs {
     pub fn learn_for(&mut self, name: &Arc<str>, id: Uuid) {
         self.read_for.insert(name.clone(), id);
     }
+
+    /// These announcements are there now; those that are new.
+    fn changes_are(&mut self, names: &[Arc<str>], now: Millis) -> Vec<Arc<str>> {
+        let before = std::mem::take(&mut self.seen_changes);
+        let seen = |name: &Arc<str>| before.get(name).copied();
+        self.seen_changes = names
+            .iter()
+            .map(|name| (name.clone(), seen(name).unwrap_or(now)))
+            .collect();
+        let new = self.seen_changes.keys().filter(|name| seen(name).is_none());
+        new.cloned().collect()
+    }
+
+    fn obsolete_changes(&self, now: Millis) -> Vec<Arc<str>> {
+        let long_seen = |&(_, &at): &(&Arc<str>, &Millis)| now.saturating_sub(at) > ANNOUNCED_FOR_MS;
+        let obsolete = self.seen_changes.iter().filter(long_seen);
+        obsolete
+            .take(PURGED_AT_ONCE)
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
 }
 
 impl State {
@@ -106,7 +133,7 @@ impl State {
             Some(Found::Children(Some(names))) => names.clone(),
             _ => Vec::new(),
         };
-        self.cluster.configs.seen_changes = names(0).into_iter().collect();
+        self.cluster.configs.changes_are(&names(0), cx.now);
         let topics = names(1).into_iter().map(Owner::Topic);
         let brokers = names(2)
             .into_iter()
@@ -187,20 +214,25 @@ impl State {
         self.coordinate(CoordinationOp::Read(reads), OpFor::ConfigChanges);
     }
 
-    pub(super) fn config_changes_seen(&mut self, found: &[Found]) {
+    pub(super) fn config_changes_seen(&mut self, cx: &Cx, found: &[Found]) {
         let Some(Found::Children(Some(names))) = found.first() else {
             return;
         };
-        let now: BTreeSet<Arc<str>> = names.iter().cloned().collect();
-        let new: Vec<Arc<str>> = now
-            .difference(&self.cluster.configs.seen_changes)
-            .cloned()
-            .collect();
-        self.cluster.configs.seen_changes = now;
+        let new = self.cluster.configs.changes_are(names, cx.now);
+        self.purge_config_changes(cx.now);
         for portion in in_portions(&new) {
             let path = |name: &Arc<str>| format!("{}/{name}", nodes::CONFIG_CHANGES);
             let reads = portion.iter().map(|name| data(&path(name), false)).collect();
             self.coordinate(CoordinationOp::Read(reads), OpFor::ConfigChange(portion));
+        }
+    }
+
+    /// Takes announcements away that every broker must have seen. Another broker may be faster, which is
+    /// as good: each goes by itself, and nobody asks what came of it.
+    fn purge_config_changes(&mut self, now: Millis) {
+        for name in self.cluster.configs.obsolete_changes(now) {
+            let path = format!("{}/{name}", nodes::CONFIG_CHANGES);
+            self.submit_multi(Multi::new().delete(path, None), OpFor::PurgeConfigChange);
         }
     }
 

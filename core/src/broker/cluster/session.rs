@@ -53,6 +53,8 @@ pub(in crate::broker) enum OpFor {
     ConfigChanges,
     /// Bytes of these notifications.
     ConfigChange(Vec<Arc<str>>),
+    /// An old notification goes.
+    PurgeConfigChange,
     Register,
     Registration,
     /// `/controller` and `/controller_epoch`.
@@ -362,7 +364,7 @@ impl State {
             OpFor::MakeNodes => self.look_at_nodes(),
             OpFor::ConfigNames => self.config_names_seen(cx, found),
             OpFor::Configs(owners) => self.configs_seen(cx, &owners, found),
-            OpFor::ConfigChanges => self.config_changes_seen(found),
+            OpFor::ConfigChanges => self.config_changes_seen(cx, found),
             OpFor::ConfigChange(names) => self.config_change_seen(cx, &names, found),
             OpFor::Register => self.register_done(&result),
             OpFor::Registration => {
@@ -375,7 +377,7 @@ impl State {
             OpFor::Elect => self.look_at_controller(),
             OpFor::LookAtProducerIds => self.producer_ids_seen(found),
             OpFor::TakeProducerIds(block) => self.producer_ids_taken(block, &result),
-            OpFor::LogDirEvent => {}
+            OpFor::LogDirEvent | OpFor::PurgeConfigChange => {}
             OpFor::Controller(id) => self.controller_op_done(cx, id, Some(result)),
         }
     }
@@ -394,6 +396,8 @@ impl State {
             OpFor::Register | OpFor::Registration => self.look_at_registration(),
             OpFor::LookAtController | OpFor::Elect => self.look_at_controller(),
             OpFor::LookAtProducerIds | OpFor::TakeProducerIds(_) => self.look_at_producer_ids(),
+            // What is still there goes at the next look.
+            OpFor::PurgeConfigChange => {}
             // Said twice it does no harm.
             OpFor::LogDirEvent => self.tell_of_lost_directory(),
             OpFor::Controller(id) => self.controller_op_done(cx, id, None),

@@ -1,6 +1,7 @@
 //! The broker as a client meets it, through a host in memory.
 
 mod answers;
+mod bad_input;
 mod client;
 mod deletion;
 mod lives;

@@ -3,5 +3,6 @@
 mod events;
 mod losses;
 pub(crate) mod office;
+mod others;
 #[cfg(not(target_arch = "wasm32"))]
 mod random;

@@ -7,13 +7,14 @@
 //! 2. UpdateMetadata, to all, for all that changed
 //! 3. StopReplica, for what it holds no more
 //!
-//! A broker that has just come gets everything: first what it shall delete, then UpdateMetadata, so
-//! that it knows the others, then LeaderAndIsr, both marked as full: what they do not name is not there.
+//! A broker that has just come gets everything: first UpdateMetadata, so that it knows the others, then
+//! LeaderAndIsr, both marked as full: what they do not name is not there. Topics that are being deleted
+//! are named as such, since what the broker holds of them is to be deleted, and not to be kept as unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::metadata::{BrokerImage, MetadataImage, PartitionImage};
+use crate::metadata::{BrokerImage, MetadataImage, PartitionImage, TopicImage};
 use crate::protocol::control::{
     ControlRequestKind, EPOCH_DURING_DELETE, LEADER_DURING_DELETE, LeaderAndIsrPartition,
     LeaderAndIsrRequest, LeaderAndIsrTopic, LiveLeader, StopReplicaPartition, StopReplicaRequest,
@@ -98,9 +99,7 @@ impl Batch {
             let mut say = |request| words.push((broker.id, broker.epoch, request));
             let stopped = self.stop.get(&broker.id);
             if self.full.contains(&broker.id) {
-                let stop = stopped.map(|stopped| speaker.stop_replica(broker, stopped));
-                stop.into_iter().flatten().for_each(&mut say);
-                let all = speaker.all_partitions();
+                let all = speaker.partitions_of(speaker.image.all_topics());
                 speaker
                     .update_metadata(broker, &all, ControlRequestKind::Full)
                     .into_iter()
@@ -111,6 +110,8 @@ impl Batch {
                     .leader_and_isr(broker, &mine, ControlRequestKind::Full)
                     .into_iter()
                     .for_each(&mut say);
+                let stop = stopped.map(|stopped| speaker.stop_replica(broker, stopped));
+                stop.into_iter().flatten().for_each(&mut say);
             } else {
                 let changed: Vec<(TopicPartition, bool)> = self
                     .leader_and_isr
@@ -157,8 +158,7 @@ impl Batch {
 }
 
 impl Speaker<'_> {
-    fn all_partitions(&self) -> Vec<TopicPartition> {
-        let topics = self.image.topics();
+    fn partitions_of<'i>(&self, topics: impl Iterator<Item = &'i Arc<TopicImage>>) -> Vec<TopicPartition> {
         let partitions = topics.flat_map(|topic| {
             let names = (0..)
                 .zip(&topic.partitions)
@@ -169,7 +169,7 @@ impl Speaker<'_> {
     }
 
     fn replicas_of(&self, broker: BrokerId) -> Vec<TopicPartition> {
-        let mut all = self.all_partitions();
+        let mut all = self.partitions_of(self.image.topics());
         all.retain(|name| {
             self.partition(name)
                 .is_some_and(|partition| partition.replicas.contains(&broker))

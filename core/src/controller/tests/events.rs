@@ -469,8 +469,17 @@ fn a_topic_is_deleted_when_every_replica_is_gone() {
     );
     office.next_controller();
     office.run();
+    office.heard();
     office.register(3);
     office.run();
+    let heard = office.heard();
+    let place = |word: &str| heard.iter().position(|said| said == word);
+    let told = [
+        place("3: UpdateMetadata of [1, 2, 3] a-0=-2 a-1=-2"),
+        place("3: LeaderAndIsr"),
+        place("3: StopReplica a-1 delete"),
+    ];
+    assert!(told[0].is_some() && told.is_sorted(), "{heard:?}");
     assert!(!office.tree.exists("/brokers/topics/a") && !office.tree.exists("/admin/delete_topics/a"));
     office.create("a", &[&[1]]).unwrap();
     office.run();

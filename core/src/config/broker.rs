@@ -85,6 +85,8 @@ pub struct BrokerConfig {
     pub replica_fetch_wait_max_ms: i32,
     pub replica_fetch_response_max_bytes: i32,
     pub replica_fetch_backoff_ms: Millis,
+    pub replica_socket_timeout_ms: Millis,
+    pub controller_socket_timeout_ms: Millis,
     pub num_replica_fetchers: i32,
     /// `internal.check.broker.epochs`
     pub check_broker_epochs: bool,
@@ -243,6 +245,7 @@ impl BrokerConfig {
             });
         }
         let log_dirs = log_dirs(&typed)?;
+        check_fetch_wait(&typed)?;
         Ok(Self {
             node_id: typed.number("node.id"),
             rack: typed.text("broker.rack"),
@@ -284,6 +287,8 @@ impl BrokerConfig {
             replica_fetch_wait_max_ms: typed.number("replica.fetch.wait.max.ms"),
             replica_fetch_response_max_bytes: typed.number("replica.fetch.response.max.bytes"),
             replica_fetch_backoff_ms: typed.number("replica.fetch.backoff.ms"),
+            replica_socket_timeout_ms: typed.number("replica.socket.timeout.ms"),
+            controller_socket_timeout_ms: typed.number("controller.socket.timeout.ms"),
             num_replica_fetchers: typed.number("num.replica.fetchers"),
             check_broker_epochs: typed.boolean("internal.check.broker.epochs"),
             producer_id_expiration_ms: typed.number("producer.id.expiration.ms"),
@@ -351,6 +356,23 @@ fn log_dirs(typed: &Typed<'_>) -> Result<Vec<String>, super::BadValue> {
         return Err(bad(format!("{twice} is named twice")));
     }
     Ok(dirs)
+}
+
+/// A follower's fetch may wait at the leader only for less than anybody waits for the follower.
+fn check_fetch_wait(typed: &Typed<'_>) -> Result<(), super::BadValue> {
+    const KEY: &str = "replica.fetch.wait.max.ms";
+    let wait_ms: Millis = typed.number(KEY);
+    for least in ["replica.socket.timeout.ms", "replica.lag.time.max.ms"] {
+        let least_ms: Millis = typed.number(least);
+        if wait_ms > least_ms {
+            return Err(super::BadValue {
+                key: KEY.to_owned(),
+                value: wait_ms.to_string(),
+                why: format!("It must be at most {least}, which is {least_ms}"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// `broker.id` and `node.id` are one number: whichever is set stands for both, and they may not differ.
@@ -445,6 +467,14 @@ mod tests {
             load("listeners=SSL://:9093").is_err(),
             "no promise of security that is not kept"
         );
+        let error = load("replica.lag.time.max.ms=400").unwrap_err();
+        assert!(
+            error
+                .why
+                .ends_with("It must be at most replica.lag.time.max.ms, which is 400"),
+            "{error}"
+        );
+        assert!(load("replica.fetch.wait.max.ms=400\nreplica.socket.timeout.ms=300").is_err());
         let loaded = load("no.such.key=1\n").unwrap();
         assert_eq!(
             loaded.warnings,

@@ -58,7 +58,7 @@ keys! { pub static BROKER_KEYS =
     "controller.quota.window.size.seconds": Int = "1" in AtLeast(1), Low, ReadOnly,
         "Length of one such sample.";
     "controller.socket.timeout.ms": Int = "30000", Medium, ReadOnly,
-        "Longest wait for an answer between controller and broker.";
+        "How long controller and broker wait for each other's answers, before they connect anew.";
     "cordoned.log.dirs": List = "", Medium, PerBroker,
         "Log directories that take no new partition; `*` stands for all of them.";
     "default.replication.factor": Int = "1", Medium, ReadOnly,
@@ -300,13 +300,13 @@ keys! { pub static BROKER_KEYS =
     "replica.socket.receive.buffer.bytes": Int = "65536", High, ReadOnly,
         "Receive buffer of a fetcher's socket.";
     "replica.socket.timeout.ms": Int = "30000", High, ReadOnly,
-        "Longest wait of a fetcher for an answer.";
+        "How long a fetcher waits for an answer, before it connects anew; at least `replica.fetch.wait.max.ms`.";
     "replication.quota.window.num": Int = "11" in AtLeast(1), Low, ReadOnly,
         "Samples kept for replication quotas.";
     "replication.quota.window.size.seconds": Int = "1" in AtLeast(1), Low, ReadOnly,
         "Length of one such sample.";
     "request.timeout.ms": Int = "30000", High, ReadOnly,
-        "How long a request between brokers may take.";
+        "How long the controller may take to make a topic that a client of this broker named.";
     "reserved.broker.max.id": Int = "1000" in AtLeast(0), Medium, ReadOnly,
         "Largest broker id that may be set by hand.";
     "security.inter.broker.protocol": Text = "PLAINTEXT" in OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), Medium, ReadOnly,

@@ -180,7 +180,7 @@ impl Connection<'_> {
         self.under_way.push_back(UnderWay {
             id: request.id,
             sent: request.sent,
-            deadline: Instant::now() + self.limits.request_timeout,
+            deadline: Instant::now() + self.limits.answer_timeout(self.to.lane).0,
         });
         self.unsent.push_back(request.frame);
     }
@@ -290,10 +290,11 @@ impl Connection<'_> {
             let out = self.shared.remove_idle(self.to, self.number, waits);
             return out.then_some(End::Quiet("idle for longer than connections.max.idle.ms"));
         }
-        let waited_ms = self.limits.request_timeout.as_millis();
+        let (timeout, key) = self.limits.answer_timeout(self.to.lane);
         Some(End::Failed(format!(
-            "{} has not answered within {waited_ms} ms (request.timeout.ms)",
-            address(self.to)
+            "{} has not answered within {} ms ({key})",
+            address(self.to),
+            timeout.as_millis()
         )))
     }
 }

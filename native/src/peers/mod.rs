@@ -37,8 +37,10 @@ use crate::server::Buffers;
 pub struct PeerLimits {
     /// `socket.connection.setup.timeout.ms`
     pub connect_timeout: Duration,
-    /// `request.timeout.ms`
-    pub request_timeout: Duration,
+    /// `replica.socket.timeout.ms`: how long a fetcher waits for an answer.
+    pub fetch_timeout: Duration,
+    /// `controller.socket.timeout.ms`: how long everybody else does.
+    pub controller_timeout: Duration,
     /// `connections.max.idle.ms`; `None`: never.
     pub max_idle: Option<Duration>,
     /// Largest answer that is taken.
@@ -50,9 +52,20 @@ impl PeerLimits {
         let positive = |ms: Millis| u64::try_from(ms).ok().map(Duration::from_millis);
         Self {
             connect_timeout: positive(config.socket_connection_setup_timeout_ms).unwrap_or_default(),
-            request_timeout: positive(config.request_timeout_ms).unwrap_or_default(),
+            fetch_timeout: positive(config.replica_socket_timeout_ms).unwrap_or_default(),
+            controller_timeout: positive(config.controller_socket_timeout_ms).unwrap_or_default(),
             max_idle: positive(config.connections_max_idle_ms),
             answer_max_bytes: MOST_ANSWER_BYTES,
+        }
+    }
+
+    /// How long an answer may take, and the key that says so.
+    fn answer_timeout(&self, lane: PeerLane) -> (Duration, &'static str) {
+        match lane {
+            PeerLane::Fetch(_) => (self.fetch_timeout, "replica.socket.timeout.ms"),
+            PeerLane::Control | PeerLane::Requests => {
+                (self.controller_timeout, "controller.socket.timeout.ms")
+            }
         }
     }
 }

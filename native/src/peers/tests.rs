@@ -30,7 +30,8 @@ const SHORT: Duration = Duration::from_millis(30);
 fn limits() -> PeerLimits {
     PeerLimits {
         connect_timeout: LONG,
-        request_timeout: LONG,
+        fetch_timeout: LONG,
+        controller_timeout: LONG,
         max_idle: None,
         answer_max_bytes: 1 << 20,
     }
@@ -216,23 +217,31 @@ async fn a_peer_that_dies_within_an_answer_fails_all_under_way_and_is_tried_anew
 }
 
 #[tokio::test]
-async fn a_peer_that_never_answers_is_given_up() {
-    let (peers, mut inputs) = peers(PeerLimits {
-        request_timeout: SHORT,
-        ..limits()
-    });
-    let (listener, peer) = listen().await;
-    send(&peers, &peer, 0);
-    let mut broker = Broker::accept(&listener).await;
-    let (id, why) = failed(&mut inputs).await;
-    assert_eq!(id, 0);
-    assert!(
-        why.contains("has not answered within 30 ms (request.timeout.ms)"),
-        "{why}"
-    );
-    assert_eq!(broker.hear().await, 0);
-    broker.hears_the_end().await;
-    assert_eq!(peers.count(), 0);
+async fn a_peer_that_keeps_silent_is_given_up_in_the_time_of_its_lane() {
+    for (lane, key) in [
+        (PeerLane::Control, "controller.socket.timeout.ms"),
+        (PeerLane::Requests, "controller.socket.timeout.ms"),
+        (PeerLane::Fetch(0), "replica.socket.timeout.ms"),
+    ] {
+        let is_fetch = lane == PeerLane::Fetch(0);
+        let (peers, mut inputs) = peers(PeerLimits {
+            fetch_timeout: if is_fetch { SHORT } else { LONG },
+            controller_timeout: if is_fetch { LONG } else { SHORT },
+            ..limits()
+        });
+        let (listener, peer) = listen().await;
+        send(&peers, &Peer { lane, ..peer }, 0);
+        let mut broker = Broker::accept(&listener).await;
+        let (id, why) = failed(&mut inputs).await;
+        assert_eq!(id, 0);
+        assert!(
+            why.contains(&format!("has not answered within 30 ms ({key})")),
+            "{why}"
+        );
+        assert_eq!(broker.hear().await, 0);
+        broker.hears_the_end().await;
+        assert_eq!(peers.count(), 0);
+    }
 }
 
 #[tokio::test]

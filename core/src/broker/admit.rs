@@ -124,9 +124,8 @@ impl AdmittedPartition {
 /// A produce of so many bytes whose batches have to be unpacked is long work.
 const LONG_BYTES: usize = 256 << 10;
 
-/// Whether to admit the frame is long work, so that a host with other connections to serve does it apart:
-/// a large produce with a compressed batch.
-pub fn takes_long(frame: &Bytes) -> bool {
+/// Whether to admit the frame is long work, by its looks: a large produce with a compressed batch.
+fn takes_long(frame: &Bytes) -> bool {
     let is_large_produce =
         frame.len() >= LONG_BYTES && frame.first_chunk() == Some(&ApiKey::Produce.code().to_be_bytes());
     if !is_large_produce {
@@ -141,6 +140,27 @@ pub fn takes_long(frame: &Bytes) -> bool {
         let codec = BatchHeader::parse(records).and_then(|header| header.codec());
         codec.is_some_and(|codec| codec != Codec::None)
     })
+}
+
+/// What the batches of a frame may come to, when unpacked, before that is long work.
+const LONG_UNPACKED_BYTES: usize = 1 << 20;
+
+/// Admits a frame like [`admit`], but not when that turns out to be long work: `None`, and the frame is to
+/// be admitted apart. How far a small batch unpacks is only known by doing it.
+pub fn admit_if_short(
+    frame: &Bytes,
+    rules: &Admission,
+    now: Millis,
+    workspace: &mut Workspace,
+) -> Result<Option<Admitted>, Malformed> {
+    if takes_long(frame) {
+        return Ok(None);
+    }
+    workspace.allow(LONG_UNPACKED_BYTES);
+    let admitted = admit(frame, rules, now, workspace);
+    let is_over = workspace.is_over();
+    workspace.allow(usize::MAX);
+    admitted.map(|admitted| (!is_over).then_some(admitted))
 }
 
 /// Decodes a frame (without its length prefix) and checks what it carries.
@@ -227,4 +247,104 @@ fn check(
         ));
     }
     validate_produced(records, &rules.validation, now, workspace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{RequestHeader, encode_request};
+    use crate::record::BatchBuilder;
+
+    /// A produce to topic `t` with a batch for each of these many zeros.
+    fn frame(codec: Codec, zeros: &[usize]) -> Bytes {
+        let batch = |&zeros: &usize| {
+            let mut builder = BatchBuilder::new(codec);
+            builder.append(1, None, Some(&vec![0; zeros]), &[]);
+            builder.build()
+        };
+        let partition = |(index, records)| ProducePartition {
+            index,
+            records: Some(records),
+        };
+        let produce = ProduceRequest {
+            transactional_id: None,
+            acks: 1,
+            timeout_ms: 0,
+            topics: vec![ProduceTopic {
+                name: "t".into(),
+                topic_id: Uuid::ZERO,
+                partitions: (0..).zip(zeros.iter().map(batch)).map(partition).collect(),
+            }],
+        };
+        let header = RequestHeader {
+            api: ApiKey::Produce,
+            version: 12,
+            correlation_id: 1,
+            client_id: None,
+        };
+        let frame = encode_request(&header, &RequestBody::Produce(produce)).unwrap();
+        frame.slice(4..)
+    }
+
+    fn rules() -> Admission {
+        let rules = TopicRules {
+            name: "t".into(),
+            id: Uuid([1; 16]),
+            validation: ValidationRules::default(),
+        };
+        Admission::new(std::iter::once(Arc::new(rules)))
+    }
+
+    fn all_fit(admitted: &Admitted) -> bool {
+        let Body::Produce(produce) = &admitted.body else {
+            return false;
+        };
+        let mut partitions = produce.topics.iter().flat_map(|topic| &topic.partitions);
+        partitions.all(|partition| matches!(partition.checked, Some((_, Ok(_)))))
+    }
+
+    #[test]
+    fn a_small_batch_that_unpacks_far_is_left_for_later() {
+        let (rules, mut workspace) = (rules(), Workspace::default());
+        for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::Zstd] {
+            for (zeros, is_short) in [
+                (&[1000][..], true),
+                (&[500_000, 500_000], true),
+                (&[3_000_000], false),
+                (&[500_000, 500_000, 500_000], false),
+                (&[1000], true),
+            ] {
+                let frame = frame(codec, zeros);
+                let admitted = admit_if_short(&frame, &rules, 1, &mut workspace).unwrap();
+                assert_eq!(
+                    admitted.as_ref().map(all_fit),
+                    is_short.then_some(true),
+                    "{codec:?} {zeros:?}"
+                );
+                assert!(
+                    all_fit(&admit(&frame, &rules, 1, &mut workspace).unwrap()),
+                    "{codec:?} {zeros:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_frame_is_left_for_later_only_if_it_must_be_unpacked() {
+        let (rules, mut workspace) = (rules(), Workspace::default());
+        let plain = frame(Codec::None, &[900_000]);
+        assert!(plain.len() >= LONG_BYTES);
+        assert!(
+            admit_if_short(&plain, &rules, 1, &mut workspace)
+                .unwrap()
+                .is_some()
+        );
+        let packed = frame(Codec::Gzip, &vec![0; 8000]);
+        assert!(packed.len() >= LONG_BYTES);
+        assert!(
+            admit_if_short(&packed, &rules, 1, &mut workspace)
+                .unwrap()
+                .is_none()
+        );
+    }
 }

@@ -13,11 +13,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use highwater_core::broker::{Admitted, admit, takes_long};
+use highwater_core::broker::{Admission, Admitted, admit, admit_if_short};
+use highwater_core::error::Malformed;
 use highwater_core::io::Input;
 use highwater_core::protocol::ApiKey;
 use highwater_core::protocol::frame::request_length;
 use highwater_core::record::Workspace;
+use highwater_core::types::Millis;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -232,18 +234,25 @@ impl<'a> Task<'a> {
             return Ok(None);
         };
         let frame = detach(frame);
-        if takes_long(&frame) {
+        let admitted = admitted(self.driver, |rules, now, workspace| {
+            admit_if_short(&frame, rules, now, workspace)
+        })?;
+        if admitted.is_none() {
             self.long_work = Some(frame);
-            return Ok(None);
         }
-        admitted(self.driver, &frame).map(Some)
+        Ok(admitted.map(Box::new))
     }
 
     /// Admits a frame apart, so that unpacking its batches keeps no other connection of this thread waiting.
     async fn admit_on_the_pool(&self, frame: Bytes) -> Result<Box<Admitted>, End> {
         let driver = Arc::clone(self.driver);
-        let admitted = tokio::task::spawn_blocking(move || admitted(&driver, &frame)).await;
-        admitted.unwrap_or_else(|error| Err(End::For(format!("a request could not be checked: {error}"))))
+        let checked = tokio::task::spawn_blocking(move || {
+            admitted(&driver, |rules, now, workspace| {
+                admit(&frame, rules, now, workspace)
+            })
+        });
+        let failed = |error| Err(End::For(format!("a request could not be checked: {error}")));
+        checked.await.unwrap_or_else(failed).map(Box::new)
     }
 
     /// Gives the request to the core, or holds it back; true if it was given.
@@ -349,13 +358,14 @@ impl<'a> Task<'a> {
 }
 
 /// Decodes a frame and checks what it carries, on this thread.
-fn admitted(driver: &Driver, frame: &Bytes) -> Result<Box<Admitted>, End> {
+fn admitted<T>(
+    driver: &Driver,
+    admit: impl FnOnce(&Admission, Millis, &mut Workspace) -> Result<T, Malformed>,
+) -> Result<T, End> {
     let rules = driver.admission.load();
     let now = driver.clock.now();
-    match WORKSPACE.with_borrow_mut(|workspace| admit(frame, &rules, now, workspace)) {
-        Ok(request) => Ok(Box::new(request)),
-        Err(malformed) => Err(End::For(format!("a request cannot be read: {malformed}"))),
-    }
+    let admitted = WORKSPACE.with_borrow_mut(|workspace| admit(&rules, now, workspace));
+    admitted.map_err(|malformed| End::For(format!("a request cannot be read: {malformed}")))
 }
 
 /// A small request that may have to wait shall not keep the thread's whole receiving buffer, of which

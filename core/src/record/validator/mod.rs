@@ -155,6 +155,10 @@ impl From<InvalidBatch> for BatchRefused {
 pub struct Workspace {
     decompress: &'static dyn Decompress,
     buffer: Vec<u8>,
+    /// Bytes that batches may still come to when unpacked, beside the bound that the rules set to each.
+    left: usize,
+    /// A batch was refused that may have come to more than was left.
+    is_over: bool,
 }
 
 /// A larger buffer is given back after use.
@@ -162,8 +166,33 @@ const KEPT_BUFFER_BYTES: usize = 4 << 20;
 
 impl Workspace {
     pub fn new(decompress: &'static dyn Decompress) -> Self {
-        let buffer = Vec::new();
-        Self { decompress, buffer }
+        Self {
+            decompress,
+            buffer: Vec::new(),
+            left: usize::MAX,
+            is_over: false,
+        }
+    }
+
+    /// From now on batches may come to so many bytes in all.
+    pub fn allow(&mut self, bytes: usize) {
+        (self.left, self.is_over) = (bytes, false);
+    }
+
+    /// Whether a batch was refused that might be taken if more were allowed.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn unpack(&mut self, codec: Codec, body: &[u8], limit: usize) -> Result<(), InvalidCompression> {
+        let allowed = limit.min(self.left);
+        let unpacked = self.decompress.decompress(codec, body, allowed, &mut self.buffer);
+        // A decoder that may not hold enough may also take the data for damaged.
+        if unpacked.is_err() && allowed < limit {
+            (self.left, self.is_over) = (0, true);
+        }
+        self.left = self.left.saturating_sub(self.buffer.len());
+        unpacked
     }
 }
 
@@ -207,12 +236,9 @@ fn validate_batch(
         batch.body()
     } else {
         let limit = rules.max_decompressed_bytes as usize;
-        let buffer = &mut workspace.buffer;
-        workspace
-            .decompress
-            .decompress(codec, batch.body(), limit, buffer)
-            .map_err(InvalidBatch::from)?;
-        &buffer[..]
+        let unpacked = workspace.unpack(codec, batch.body(), limit);
+        unpacked.map_err(InvalidBatch::from)?;
+        &workspace.buffer[..]
     };
     let found = records::scan(&batch.header, body, rules, now)?;
 

@@ -15,6 +15,7 @@ use highwater_core::config::{BrokerConfig, Endpoint};
 use highwater_core::error::DiskError;
 use highwater_core::io::Input;
 use highwater_core::trace::Trace;
+use highwater_core::types::BrokerId;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
@@ -78,6 +79,7 @@ pub struct Plan<'a> {
 
 /// A broker that is put together.
 struct Running {
+    id: BrokerId,
     driver: Arc<Driver>,
     sockets: Vec<Bound>,
 }
@@ -128,7 +130,11 @@ pub fn run(plan: &Plan, ready: impl FnOnce(&Addresses)) -> Result<(), HostError>
                 embedded = Some(service);
             }
         }
-        running.push(Running { driver, sockets });
+        running.push(Running {
+            id: config.node_id,
+            driver,
+            sockets,
+        });
     }
     let result = main.block_on(serve(running, page, workers, move || ready(&addresses)));
     drop(embedded);
@@ -170,9 +176,10 @@ async fn serve(
     let failed = |what| move |error| HostError::System { what, error };
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed("cannot watch for Ctrl-C"))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed("cannot watch for SIGTERM"))?;
-    let drivers: Vec<Arc<Driver>> = running.iter().map(|broker| Arc::clone(&broker.driver)).collect();
     if let Some(page) = page {
-        tokio::spawn(crate::http::serve(page.socket, drivers.clone()));
+        let brokers = running.iter();
+        let brokers = brokers.map(|broker| (broker.id, Arc::clone(&broker.driver)));
+        tokio::spawn(crate::http::serve(page.socket, brokers.collect()));
     }
     let (stop, stopping) = watch::channel(false);
     let left = Arc::new(AtomicUsize::new(running.len()));
@@ -233,7 +240,7 @@ async fn live(
     mut stopping: watch::Receiver<bool>,
     ready: impl FnOnce(),
 ) -> Result<(), String> {
-    let Running { driver, sockets } = broker;
+    let Running { driver, sockets, .. } = broker;
     let mut stage = driver.stage();
     driver.start();
     let mut ready = Some((ready, sockets));
@@ -364,7 +371,7 @@ fn open_directories(config: &BrokerConfig, descriptors: u64) -> Result<(Disk, Ve
         });
     }
     let dirs = config.log_dirs.iter().zip(states).map(|(path, state)| BootDir {
-        path: path.clone(),
+        path: absolute(path),
         state: state.map_err(|error| {
             tracing::error!("{error}; the directory is offline");
             match error {
@@ -375,6 +382,11 @@ fn open_directories(config: &BrokerConfig, descriptors: u64) -> Result<(Disk, Ve
     });
     let dirs = dirs.collect();
     Ok((disk, dirs))
+}
+
+/// As clients and operators are told of it, wherever the broker was started.
+fn absolute(path: &str) -> String {
+    std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
 /// What the connections may take, of so many descriptors that the process may have open: never those
@@ -436,6 +448,13 @@ fn seed() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_directory_is_told_by_its_whole_path() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(absolute("data/one"), here.join("data/one").display().to_string());
+        assert_eq!(absolute("/data/./one"), "/data/one");
+    }
 
     #[test]
     fn connections_never_take_the_descriptors_that_files_need() {

@@ -11,8 +11,8 @@
 //! - the process never outlives the value, and the directory never outlives both
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,14 +59,21 @@ impl TestBroker {
     /// Starts `highwater up` with so many brokers on ports of their own and `directory/data`; the
     /// address is the first one's.
     pub fn start_up(directory: Arc<TempDir>, port: u16, brokers: u16) -> Self {
+        let http_port = free_port();
         let mut command = Command::new(binary());
-        command.args(["up", "--brokers", &brokers.to_string()]);
-        command.args(["--port", &port.to_string(), "--http", "127.0.0.1:0"]);
+        command.args([
+            "up",
+            "--brokers",
+            &brokers.to_string(),
+            "--port",
+            &port.to_string(),
+        ]);
+        command.args(["--http", &format!("127.0.0.1:{http_port}")]);
         command.arg("--data").arg(directory.path().join("data"));
-        Self::started(command, directory, port, None, Vec::new())
+        Self::started(command, directory, port, Some(http_port), Vec::new())
     }
 
-    /// The same with metrics and health: `highwater server FILE --http HOST:PORT`.
+    /// A broker with metrics and health: `highwater server FILE --http HOST:PORT`.
     pub fn start_with_http(overrides: &[&str]) -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
         let overrides = overrides.iter().map(ToString::to_string).collect();
@@ -90,25 +97,7 @@ impl TestBroker {
     /// Starts `highwater up --brokers 1`: the broker together with its page.
     pub fn start_with_page() -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
-        let (port, http_port) = (free_port(), free_port());
-        let mut command = Command::new(binary());
-        command.args(["up", "--brokers", "1"]);
-        command.args([
-            "--port",
-            &port.to_string(),
-            "--http",
-            &format!("127.0.0.1:{http_port}"),
-        ]);
-        command.arg("--data").arg(directory.path().join("data"));
-        let (child, log) = spawn_until_ready(command);
-        Self {
-            child: Some(child),
-            port,
-            http_port: Some(http_port),
-            directory,
-            overrides: Vec::new(),
-            log,
-        }
+        Self::start_up(directory, free_port(), 1)
     }
 
     fn start_in(directory: Arc<TempDir>, port: u16, http_port: Option<u16>, overrides: Vec<String>) -> Self {
@@ -143,11 +132,28 @@ impl TestBroker {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Where the page is; only after [`start_with_page`](Self::start_with_page) or
+    /// Where the page is; only after [`start_up`](Self::start_up) or
     /// [`start_with_http`](Self::start_with_http).
     pub fn page_address(&self) -> String {
         let port = self.http_port.expect("this broker serves no page");
         format!("http://127.0.0.1:{port}/")
+    }
+
+    /// The status line, and the body, of what its page answers.
+    pub fn get(&self, path: &str) -> (String, String) {
+        let address = self.page_address();
+        let host = address.trim_start_matches("http://").trim_end_matches('/');
+        let mut stream = TcpStream::connect(host).expect("connect to the page");
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        )
+        .expect("ask");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        let status = head.lines().next().unwrap_or_default();
+        (status.to_owned(), body.to_owned())
     }
 
     /// The log directory (`log.dirs`).

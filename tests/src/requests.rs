@@ -11,14 +11,15 @@ use highwater_core::protocol::messages::delete_records_request::{
     DeleteRecordsPartition, DeleteRecordsTopic,
 };
 use highwater_core::protocol::messages::delete_topics_request::DeleteTopicState;
+use highwater_core::protocol::messages::describe_configs_request::DescribeConfigsResource;
 use highwater_core::protocol::messages::incremental_alter_configs_request::{
     AlterConfigsResource, AlterableConfig,
 };
 use highwater_core::protocol::messages::metadata_request::MetadataRequestTopic;
 use highwater_core::protocol::messages::{
-    CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest, DescribeLogDirsRequest,
-    DescribeLogDirsResponse, IncrementalAlterConfigsRequest, InitProducerIdRequest, MetadataRequest,
-    MetadataResponse, message,
+    CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest, DescribeConfigsRequest,
+    DescribeLogDirsRequest, DescribeLogDirsResponse, IncrementalAlterConfigsRequest, InitProducerIdRequest,
+    MetadataRequest, MetadataResponse, message,
 };
 use highwater_core::protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
 use highwater_core::protocol::{RequestBody, ResponseBody};
@@ -321,10 +322,21 @@ pub fn delete_records(
     }
 }
 
-/// Sets one key of a topic.
-pub fn alter_topic_config(client: &mut WireClient, topic: &str, key: &str, value: &str) {
+/// Whose settings: Kafka's `ConfigResource.Type`, and the name.
+pub type Owner<'a> = (i8, &'a str);
+
+pub fn of_topic(name: &str) -> Owner<'_> {
+    (2, name)
+}
+
+/// Empty: all brokers.
+pub fn of_broker(id: &str) -> Owner<'_> {
+    (4, id)
+}
+
+/// Sets one key.
+pub fn alter_config(client: &mut WireClient, owner: Owner, key: &str, value: &str) -> Result<(), ErrorCode> {
     const INCREMENTAL_ALTER_CONFIGS: i16 = 1;
-    const TOPIC: i8 = 2;
     const SET: i8 = 0;
     let change = message(|change: &mut AlterableConfig| {
         change.name = key.into();
@@ -334,8 +346,7 @@ pub fn alter_topic_config(client: &mut WireClient, topic: &str, key: &str, value
     let body =
         RequestBody::IncrementalAlterConfigs(message(|request: &mut IncrementalAlterConfigsRequest| {
             request.resources = vec![message(|resource: &mut AlterConfigsResource| {
-                resource.resource_type = TOPIC;
-                resource.resource_name = topic.into();
+                (resource.resource_type, resource.resource_name) = (owner.0, owner.1.into());
                 resource.configs = vec![change];
             })];
         }));
@@ -343,7 +354,33 @@ pub fn alter_topic_config(client: &mut WireClient, topic: &str, key: &str, value
         client.ask(INCREMENTAL_ALTER_CONFIGS, &body),
         IncrementalAlterConfigs
     );
-    assert_eq!(answer.responses[0].error_code, 0, "{key}={value}");
+    match code(answer.responses[0].error_code) {
+        ErrorCode::None => Ok(()),
+        error => Err(error),
+    }
+}
+
+/// Sets one key of a topic.
+pub fn alter_topic_config(client: &mut WireClient, topic: &str, key: &str, value: &str) {
+    assert_eq!(
+        alter_config(client, of_topic(topic), key, value),
+        Ok(()),
+        "{key}={value}"
+    );
+}
+
+/// The value of a key, as the broker tells it.
+pub fn config(client: &mut WireClient, owner: Owner, key: &str) -> Option<String> {
+    const DESCRIBE_CONFIGS: i16 = 4;
+    let body = RequestBody::DescribeConfigs(message(|request: &mut DescribeConfigsRequest| {
+        request.resources = vec![message(|resource: &mut DescribeConfigsResource| {
+            (resource.resource_type, resource.resource_name) = (owner.0, owner.1.into());
+            resource.configuration_keys = Some(vec![key.into()]);
+        })];
+    }));
+    let answer = expect_answer!(client.ask(DESCRIBE_CONFIGS, &body), DescribeConfigs);
+    let entry = answer.results.first()?.configs.first()?;
+    entry.value.as_deref().map(str::to_owned)
 }
 
 /// What a Fetch says that waits for more than there will be.

@@ -1,8 +1,6 @@
 //! What an operator sees and does: metrics and health, a stop by SIGTERM and the start after it, many
 //! partitions, topics made on demand, keys that do not exist.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -10,7 +8,7 @@ use highwater_core::error::ErrorCode;
 use highwater_core::log::checkpoint::read_offsets;
 use highwater_core::record::{BatchBuilder, Codec};
 use highwater_core::types::{Offset, TopicPartition};
-use highwater_tests::broker::TestBroker;
+use highwater_tests::broker::{TestBroker, free_port, run_to_end};
 use highwater_tests::requests::*;
 use highwater_tests::wire::WireClient;
 
@@ -26,25 +24,6 @@ fn batch(records: i32) -> Bytes {
     batch.build()
 }
 
-/// The status line, and the body, of what the broker's page answers.
-fn get(broker: &TestBroker, path: &str) -> (String, String) {
-    let address = broker.page_address();
-    let host = address.trim_start_matches("http://").trim_end_matches('/');
-    let mut stream = TcpStream::connect(host).expect("connect to the page");
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-    )
-    .expect("ask");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-    (
-        head.lines().next().unwrap_or_default().to_owned(),
-        body.to_owned(),
-    )
-}
-
 /// The value of a metric; its name with its labels, as Prometheus writes it.
 fn metric(text: &str, name: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.split(' ').next() == Some(name))?;
@@ -56,7 +35,7 @@ fn metrics_count_what_clients_did() {
     let broker = TestBroker::start_with_http(&[]);
     let mut client = WireClient::connect(&broker.address());
     create_topic(&mut client, TOPIC, 1, &[]).expect("a topic");
-    let (status, before) = get(&broker, "/metrics");
+    let (status, before) = broker.get("/metrics");
     assert!(status.contains("200"), "{status}");
     for number in 0..10 {
         assert_eq!(produce(&mut client, TOPIC, 0, batch(1)), Ok(number));
@@ -69,16 +48,28 @@ fn metrics_count_what_clients_did() {
     stranger.wait_until_closed();
     broker.wait_for_line("HTTP request");
 
-    let (_, text) = get(&broker, "/metrics");
+    let (_, text) = broker.get("/metrics");
     let value = |name: &str| metric(&text, name).unwrap_or_else(|| panic!("no {name} in\n{text}"));
-    assert_eq!(value("highwater_requests_total{api=\"Produce\"}"), 10.0);
-    assert_eq!(value("highwater_requests_total{api=\"Fetch\"}"), 4.0);
-    assert_eq!(value("highwater_requests_total{api=\"CreateTopics\"}"), 1.0);
-    assert_eq!(value("highwater_produce_latency_seconds_count"), 10.0);
-    assert_eq!(value("highwater_fetch_latency_seconds_count"), 4.0);
-    assert_eq!(value("highwater_connections"), 1.0);
-    assert_eq!(value("highwater_connections_closed_for_cause_total"), 1.0);
-    let bytes = "highwater_network_in_bytes_total";
+    assert_eq!(
+        value("highwater_requests_total{broker=\"1\",api=\"Produce\"}"),
+        10.0
+    );
+    assert_eq!(value("highwater_requests_total{broker=\"1\",api=\"Fetch\"}"), 4.0);
+    assert_eq!(
+        value("highwater_requests_total{broker=\"1\",api=\"CreateTopics\"}"),
+        1.0
+    );
+    assert_eq!(
+        value("highwater_produce_latency_seconds_count{broker=\"1\"}"),
+        10.0
+    );
+    assert_eq!(value("highwater_fetch_latency_seconds_count{broker=\"1\"}"), 4.0);
+    assert_eq!(value("highwater_connections{broker=\"1\"}"), 1.0);
+    assert_eq!(
+        value("highwater_connections_closed_for_cause_total{broker=\"1\"}"),
+        1.0
+    );
+    let bytes = "highwater_network_in_bytes_total{broker=\"1\"}";
     assert!(value(bytes) > metric(&before, bytes).expect("counted before"));
     assert!(text.ends_with("# EOF\n"), "complete, as OpenMetrics wants it");
 }
@@ -93,9 +84,9 @@ fn metrics_tell_where_each_log_begins_and_ends_and_how_large_it_is() {
         assert_eq!(produce(&mut client, TOPIC, 299, batch(3)), Ok(number * 3));
     }
     assert_eq!(delete_records(&mut client, TOPIC, 299, 4), Ok(4));
-    let (_, text) = get(&broker, "/metrics");
+    let (_, text) = broker.get("/metrics");
     let value = |name: &str, partition: i32| {
-        let labels = format!("{{topic=\"{TOPIC}\",partition=\"{partition}\"}}");
+        let labels = format!("{{broker=\"1\",topic=\"{TOPIC}\",partition=\"{partition}\"}}");
         metric(&text, &format!("highwater_{name}{labels}")).unwrap_or_else(|| panic!("no {name} in\n{text}"))
     };
     assert_eq!(value("log_size_bytes", 299), bytes as f64);
@@ -115,17 +106,20 @@ fn a_lost_log_directory_is_told_and_the_broker_stays_healthy() {
     std::fs::write(&lost, "a file where a directory should be").expect("write a file");
     let dirs = format!("log.dirs={},{}", good.display(), lost.display());
     let broker = TestBroker::start_with_http(&[&dirs]);
-    let (status, body) = get(&broker, "/healthz");
+    let (status, body) = broker.get("/healthz");
     assert!(status.contains("200"), "{status}");
     assert_eq!(
         body,
         format!("degraded: log directory {} is offline\n", lost.display())
     );
-    let (_, text) = get(&broker, "/metrics");
-    assert_eq!(metric(&text, "highwater_offline_log_directory_count"), Some(1.0));
+    let (_, text) = broker.get("/metrics");
+    assert_eq!(
+        metric(&text, "highwater_offline_log_directory_count{broker=\"1\"}"),
+        Some(1.0)
+    );
     for (path, value) in [(good, 0.0), (lost, 1.0)] {
         let name = format!(
-            "highwater_log_directory_offline{{log_directory=\"{}\"}}",
+            "highwater_log_directory_offline{{broker=\"1\",log_directory=\"{}\"}}",
             path.display()
         );
         assert_eq!(metric(&text, &name), Some(value), "{text}");
@@ -145,7 +139,7 @@ fn volumes_are_told_with_their_sizes() {
 #[test]
 fn health_is_ok_once_the_broker_serves() {
     let broker = TestBroker::start_with_page();
-    let (status, body) = get(&broker, "/healthz");
+    let (status, body) = broker.get("/healthz");
     assert!(status.contains("200"), "{status}");
     assert_eq!(body, "ok\n");
 }
@@ -343,4 +337,28 @@ fn strange_files_in_the_log_directory_stop_nothing() {
     for name in ["notes.txt", "lost+found", "backup-of-yesterday"] {
         assert!(data.join(name).exists(), "{name} is left alone");
     }
+}
+
+#[test]
+fn a_zookeeper_that_is_not_there_is_waited_for_and_given_up_with_one_line() {
+    let root = tempfile::tempdir().expect("make a temporary directory");
+    let file = root.path().join("server.properties");
+    let zookeeper = format!("127.0.0.1:{}", free_port());
+    let properties = format!(
+        "broker.id=1\nlisteners=PLAINTEXT://127.0.0.1:{}\nlog.dirs={}\nzookeeper.connect={zookeeper}\n\
+         zookeeper.connection.timeout.ms=1500\n",
+        free_port(),
+        root.path().join("data").display()
+    );
+    std::fs::write(&file, properties).expect("write server.properties");
+    let (status, said) = run_to_end(&["server".into(), file.into()]);
+    assert!(!status.success(), "{said}");
+    let lines_with = |words: &str| said.lines().filter(|line| line.contains(words)).count();
+    assert_eq!(lines_with("trying on"), 1, "{said}");
+    assert_eq!(lines_with("within 1500 ms"), 1, "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.contains(&zookeeper) && last.contains("is it running"),
+        "{said}"
+    );
 }

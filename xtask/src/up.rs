@@ -1,4 +1,4 @@
-//! `cargo xtask up`: from a fresh clone to a running broker.
+//! `cargo xtask up`: from a fresh clone to a running cluster.
 
 use std::os::unix::process::CommandExt;
 

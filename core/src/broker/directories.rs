@@ -30,7 +30,7 @@ pub enum Then {
 /// One directory of `log.dirs`.
 #[derive(Clone, Debug)]
 pub struct Directory {
-    /// As configured; only shown.
+    /// The whole path; only shown.
     pub path: String,
     /// `directory.id` of its `meta.properties`; zero until known.
     pub id: Uuid,

@@ -20,7 +20,7 @@ pub struct LogFigures {
 /// One log directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogDirectoryFigures {
-    /// As configured.
+    /// The whole path.
     pub path: String,
     pub is_offline: bool,
 }

@@ -101,8 +101,8 @@ pub struct Boot {
     pub config: Arc<BrokerConfig>,
     /// Addresses that clients are told, one per listener; never 0.0.0.0.
     pub advertised: Vec<Endpoint>,
-    /// One entry per directory of `log.dirs`, in order: its path as configured, and whether the host could
-    /// open and lock it.
+    /// One entry per directory of `log.dirs`, in order: its path, and whether the host could open and
+    /// lock it.
     pub dirs: Vec<BootDir>,
     /// Seeds every draw of this life; a host takes it from the system's entropy.
     pub seed: u64,
@@ -111,7 +111,7 @@ pub struct Boot {
 /// A log directory at boot.
 #[derive(Clone, Debug)]
 pub struct BootDir {
-    /// As it stands in `log.dirs`; only shown (DescribeLogDirs, lines for the operator).
+    /// The whole path; only shown (DescribeLogDirs, lines for the operator).
     pub path: String,
     pub state: Result<(), DiskError>,
 }

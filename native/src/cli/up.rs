@@ -13,7 +13,7 @@ const MOST_INTERNAL_REPLICAS: u16 = 3;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// How many brokers.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=9))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=9))]
     brokers: u16,
     /// Where everything is kept.
     #[arg(long, default_value = "highwater-data", value_name = "DIR")]
@@ -40,6 +40,21 @@ impl Arguments {
             differences.push(("controlled.shutdown.enable", "false".to_owned()));
         }
         differences
+    }
+
+    /// Whether the data directory is that of so many brokers: one alone has its logs in other places.
+    fn check_data(&self) -> Result<(), Failure> {
+        let holds = |name: &str| self.data.join(name).exists();
+        let (whose, instead) = match self.brokers {
+            1 if holds("broker-1") => ("several brokers", "--brokers 3"),
+            2.. if holds("meta.properties") => ("one broker", "--brokers 1"),
+            _ => return Ok(()),
+        };
+        let data = self.data.display();
+        Err(
+            format!("{data} holds the data of {whose}; start with {instead}, or choose another --data")
+                .into(),
+        )
     }
 
     /// The settings of the broker of this number, from 1.
@@ -72,6 +87,7 @@ impl Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     logging::start();
+    arguments.check_data()?;
     let brokers = (1..=arguments.brokers)
         .map(|number| arguments.broker(number))
         .collect::<Result<Vec<_>, _>>()?;

@@ -10,22 +10,22 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 
 use self::bounded::Bounded;
 use crate::driver::{Driver, Stage};
+use crate::metrics::{self, Numbered};
 
 /// Serves until the process ends.
-pub async fn serve(socket: TcpListener, drivers: Vec<Arc<Driver>>) {
+pub async fn serve(socket: TcpListener, brokers: Vec<Numbered>) {
     let router = Router::new()
         .route("/healthz", get(health))
-        .route("/metrics", get(metrics))
-        .route("/metrics/{number}", get(metrics_of))
+        .route("/metrics", get(figures))
         .fallback(get(site::serve))
-        .with_state(Arc::new(drivers));
+        .with_state(Arc::new(brokers));
     let served = match tokio::net::TcpListener::from_std(socket) {
         Ok(socket) => axum::serve(Bounded::new(socket), router).await,
         Err(error) => Err(error),
@@ -36,13 +36,13 @@ pub async fn serve(socket: TcpListener, drivers: Vec<Arc<Driver>>) {
 }
 
 /// The brokers of this process, in order.
-type Drivers = Arc<Vec<Arc<Driver>>>;
+type Brokers = Arc<Vec<Numbered>>;
 
 /// 200 once every broker takes requests, 503 before and after. A broker that has lost a log directory
 /// still serves what lies in the others, and to start it again would not help: 200, in other words.
-async fn health(State(drivers): State<Drivers>) -> impl IntoResponse {
+async fn health(State(brokers): State<Brokers>) -> impl IntoResponse {
     let mut said = String::new();
-    for driver in drivers.iter() {
+    for (_, driver) in brokers.iter() {
         let stage = driver.stage().borrow().clone();
         match stage {
             Stage::Ready => said.push_str(&words(driver)),
@@ -64,22 +64,7 @@ fn words(driver: &Arc<Driver>) -> String {
     lines.collect()
 }
 
-/// The first broker's.
-async fn metrics(State(drivers): State<Drivers>) -> Result<impl IntoResponse, StatusCode> {
-    text_of(drivers.first())
-}
-
-/// Those of the broker that is the n-th of this process, from 1.
-async fn metrics_of(
-    State(drivers): State<Drivers>,
-    Path(number): Path<usize>,
-) -> Result<impl IntoResponse, StatusCode> {
-    text_of(number.checked_sub(1).and_then(|at| drivers.get(at)))
-}
-
-fn text_of(driver: Option<&Arc<Driver>>) -> Result<impl IntoResponse + use<>, StatusCode> {
-    let driver = driver.ok_or(StatusCode::NOT_FOUND)?;
-    let text = driver.connections.metrics.text(driver);
+async fn figures(State(brokers): State<Brokers>) -> impl IntoResponse {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], text))
+    ([(header::CONTENT_TYPE, kind)], metrics::text(&brokers))
 }

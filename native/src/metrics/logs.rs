@@ -1,39 +1,45 @@
 //! The figures of logs and log directories, asked of the broker whenever somebody reads them.
 
-use std::sync::Arc;
-
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::driver::Driver;
+use super::per_broker::{PerBroker, label};
+use super::{Numbered, signed};
 
 /// Partitions looked at while the broker's inputs wait.
 const PARTITIONS_A_LOOK: u32 = 256;
 
-type OfPartition = Family<[(&'static str, String); 2], Gauge>;
-type OfDirectory = Family<[(&'static str, String); 1], Gauge>;
+type OfPartition = Family<[(&'static str, String); 3], Gauge>;
+type OfDirectory = Family<[(&'static str, String); 2], Gauge>;
 
 /// Adds what Kafka has as `kafka.log:type=Log` and `kafka.log:type=LogManager`.
-pub(super) fn register(registry: &mut Registry, driver: &Arc<Driver>) {
-    register_logs(registry, driver);
-    let directories = driver.look(|broker| broker.log_directory_figures());
-    let directories = directories.unwrap_or_default();
+pub(super) fn register(registry: &mut Registry, brokers: &[Numbered]) {
+    register_logs(registry, brokers);
     let offline = OfDirectory::default();
-    for directory in &directories {
-        let labels = [("log_directory", directory.path.clone())];
-        offline
-            .get_or_create(&labels)
-            .set(i64::from(directory.is_offline));
+    let count = PerBroker::of(brokers, |driver| {
+        let directories = driver.look(|broker| broker.log_directory_figures());
+        let directories = directories.unwrap_or_default();
+        ConstGauge::new(signed(
+            directories
+                .iter()
+                .filter(|directory| directory.is_offline)
+                .count() as u64,
+        ))
+    });
+    for (broker, driver) in brokers {
+        let directories = driver.look(|broker| broker.log_directory_figures());
+        for directory in directories.unwrap_or_default() {
+            let labels = [label(*broker), ("log_directory", directory.path)];
+            offline
+                .get_or_create(&labels)
+                .set(i64::from(directory.is_offline));
+        }
     }
-    let count = directories
-        .iter()
-        .filter(|directory| directory.is_offline)
-        .count();
     registry.register(
         "offline_log_directory_count",
         "Log directories that have failed",
-        ConstGauge::new(signed(count as u64)),
+        count,
     );
     registry.register(
         "log_directory_offline",
@@ -42,22 +48,25 @@ pub(super) fn register(registry: &mut Registry, driver: &Arc<Driver>) {
     );
 }
 
-fn register_logs(registry: &mut Registry, driver: &Arc<Driver>) {
+fn register_logs(registry: &mut Registry, brokers: &[Numbered]) {
     let [sizes, starts, ends, segments] = [(); 4].map(|()| OfPartition::default());
-    let mut next = Some(0);
-    while let Some(from) = next {
-        let look = driver.look(|broker| broker.log_figures(from, PARTITIONS_A_LOOK));
-        let (logs, then) = look.unwrap_or_default();
-        next = then;
-        for log in logs {
-            let labels = [
-                ("topic", log.partition.topic.to_string()),
-                ("partition", log.partition.partition.to_string()),
-            ];
-            sizes.get_or_create(&labels).set(signed(log.size_bytes));
-            starts.get_or_create(&labels).set(log.log_start_offset);
-            ends.get_or_create(&labels).set(log.log_end_offset);
-            segments.get_or_create(&labels).set(signed(log.segments as u64));
+    for (broker, driver) in brokers {
+        let mut next = Some(0);
+        while let Some(from) = next {
+            let look = driver.look(|broker| broker.log_figures(from, PARTITIONS_A_LOOK));
+            let (logs, then) = look.unwrap_or_default();
+            next = then;
+            for log in logs {
+                let labels = [
+                    label(*broker),
+                    ("topic", log.partition.topic.to_string()),
+                    ("partition", log.partition.partition.to_string()),
+                ];
+                sizes.get_or_create(&labels).set(signed(log.size_bytes));
+                starts.get_or_create(&labels).set(log.log_start_offset);
+                ends.get_or_create(&labels).set(log.log_end_offset);
+                segments.get_or_create(&labels).set(signed(log.segments as u64));
+            }
         }
     }
     registry.register_with_unit("log_size", "Size of the partition's log", Unit::Bytes, sizes);
@@ -68,8 +77,4 @@ fn register_logs(registry: &mut Registry, driver: &Arc<Driver>) {
         ends,
     );
     registry.register("log_segments", "Segments of the partition's log", segments);
-}
-
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -45,6 +45,11 @@ impl State {
             RequestBody::DescribeConfigs(body) => {
                 self.read(caller, |cluster| admin::describe_configs(cluster, &body));
             }
+            RequestBody::ListConfigResources(body) => {
+                self.read(caller, |cluster| {
+                    admin::list_config_resources(cluster, &body, caller.version)
+                });
+            }
             RequestBody::FindCoordinator(body) => {
                 let answer = admin::find_coordinator(&body, caller.version);
                 self.out.answer(caller, answer);

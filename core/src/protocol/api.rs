@@ -192,6 +192,7 @@ pub const SERVED: &[ServedApi] = &[
     served(ApiKey::AlterPartitionReassignments, 0, 1, 0),
     served(ApiKey::ListPartitionReassignments, 0, 0, 0),
     served(ApiKey::DescribeCluster, 0, 2, 0),
+    served(ApiKey::ListConfigResources, 0, 1, 0),
     served(ApiKey::DescribeTopicPartitions, 0, 0, 0),
 ];
 

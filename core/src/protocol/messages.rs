@@ -32,9 +32,10 @@ pub use kafka_wire::{
     DescribeConfigsResponse, DescribeLogDirsRequest, DescribeLogDirsResponse, DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse, ElectLeadersRequest, ElectLeadersResponse, FindCoordinatorRequest,
     FindCoordinatorResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
-    InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse,
-    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, MetadataRequest, MetadataResponse,
-    OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
+    InitProducerIdRequest, InitProducerIdResponse, ListConfigResourcesRequest, ListConfigResourcesResponse,
+    ListOffsetsRequest, ListOffsetsResponse, ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse, MetadataRequest, MetadataResponse, OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
 };
 pub use kafka_wire::{
     alter_configs_request, alter_configs_response, alter_partition_reassignments_request,
@@ -46,9 +47,10 @@ pub use kafka_wire::{
     describe_log_dirs_response, describe_topic_partitions_request, describe_topic_partitions_response,
     elect_leaders_request, elect_leaders_response, find_coordinator_request, find_coordinator_response,
     incremental_alter_configs_request, incremental_alter_configs_response, init_producer_id_request,
-    init_producer_id_response, list_offsets_request, list_offsets_response,
-    list_partition_reassignments_request, list_partition_reassignments_response, metadata_request,
-    metadata_response, offset_for_leader_epoch_request, offset_for_leader_epoch_response,
+    init_producer_id_response, list_config_resources_request, list_config_resources_response,
+    list_offsets_request, list_offsets_response, list_partition_reassignments_request,
+    list_partition_reassignments_response, metadata_request, metadata_response,
+    offset_for_leader_epoch_request, offset_for_leader_epoch_response,
 };
 pub use kafka_wire_core::Uuid as WireUuid;
 

@@ -91,6 +91,7 @@ requests! {
         ListPartitionReassignments: ListPartitionReassignmentsRequest;
         AlterPartition: AlterPartitionRequest;
         DescribeCluster: DescribeClusterRequest;
+        ListConfigResources: ListConfigResourcesRequest;
         DescribeTopicPartitions: DescribeTopicPartitionsRequest;
     }
 }

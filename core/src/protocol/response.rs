@@ -113,6 +113,7 @@ responses! {
         ListPartitionReassignments: ListPartitionReassignmentsResponse;
         AlterPartition: AlterPartitionResponse;
         DescribeCluster: DescribeClusterResponse;
+        ListConfigResources: ListConfigResourcesResponse;
         DescribeTopicPartitions: DescribeTopicPartitionsResponse;
     }
 }

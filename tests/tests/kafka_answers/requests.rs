@@ -303,6 +303,12 @@ pub fn describe_cluster(endpoint_type: i8, authorized_operations: bool) -> Reque
     }))
 }
 
+pub fn list_resources(kinds: &[i8]) -> RequestBody {
+    RequestBody::ListConfigResources(message(|request: &mut ListConfigResourcesRequest| {
+        request.resource_types = kinds.to_vec();
+    }))
+}
+
 pub fn describe_partitions(topics: &[&str], most: i32, cursor: Option<(&str, i32)>) -> RequestBody {
     RequestBody::DescribeTopicPartitions(message(|request: &mut DescribeTopicPartitionsRequest| {
         let row = |name: &&str| {

@@ -53,6 +53,9 @@ pub const ROWS: &[(&str, &str)] = &[
         "an operation that does not exist in IncrementalAlterConfigs",
     ),
     ("IncrementalAlterConfigs 1: of a broker that is no number", WORDS),
+    ("ListConfigResources 1: brokers and topics", ORDER),
+    ("ListConfigResources 1: of every kind", "log levels of a broker"),
+    ("ListConfigResources 1: topics", ORDER),
     ("ListOffsets 11: an isolation level that does not exist", NO_LIMIT),
     ("Metadata 11: an id before its time", EARLY_IDS),
     ("Metadata 13: an id and a name", EARLY_IDS),
@@ -79,6 +82,7 @@ pub const ROWS: &[(&str, &str)] = &[
 
 const MIN_ISR: &str = "`min.insync.replicas`";
 const TWICE: &str = "a partition named twice in Produce, Fetch or DeleteRecords";
+const ORDER: &str = "order of topics and partitions in an answer";
 const WORDS: &str = "the words beside an error code";
 const DOCUMENTATION: &str = "documentation of settings";
 const NO_LIMIT: &str =

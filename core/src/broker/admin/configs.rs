@@ -20,8 +20,8 @@ use crate::protocol::messages::{
 use crate::types::BrokerId;
 
 /// `ConfigResource.Type`
-const TOPIC: i8 = 2;
-const BROKER: i8 = 4;
+pub(super) const TOPIC: i8 = 2;
+pub(super) const BROKER: i8 = 4;
 
 /// Every resource's settings, or why they cannot be told.
 pub fn describe_configs(cluster: &Cluster, request: &DescribeConfigsRequest) -> DescribeConfigsResponse {

@@ -13,6 +13,7 @@ mod elections;
 mod metadata;
 mod reassignments;
 mod refusal;
+mod resources;
 mod topics;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub use elections::elect_leaders;
 pub use metadata::{metadata, topics_to_create};
 pub use reassignments::{alter_partition_reassignments, list_partition_reassignments};
 pub use refusal::refuse_changes;
+pub use resources::list_config_resources;
 pub use topics::{create_partitions, create_topics, create_topics_on_demand, delete_topics};
 
 /// A broker that lives, as clients on the asking listener are told of it.

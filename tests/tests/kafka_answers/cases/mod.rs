@@ -50,6 +50,7 @@ pub fn all() -> Vec<Case> {
         records::delete_records_cases(),
         settings::configs_cases(),
         settings::alter_cases(),
+        settings::resources_cases(),
         settings::cluster_cases(),
         topics::delete_topics_cases(),
     ];

@@ -141,6 +141,22 @@ pub fn alter_cases() -> Vec<Case> {
     cases
 }
 
+pub fn resources_cases() -> Vec<Case> {
+    let of = |name: &str, kinds: &'static [i8]| case(name, 1, move |_| list_resources(kinds));
+    vec![
+        case("of client metrics", 0, |_| list_resources(&[])),
+        of("of every kind", &[]),
+        of("topics", &[TOPIC]),
+        of("brokers", &[BROKER]),
+        of("brokers and topics", &[BROKER, TOPIC]),
+        of("a kind named twice", &[BROKER, BROKER]),
+        of("client metrics and groups", &[16, 32]),
+        of("a kind that does not exist", &[99]),
+        of("one that exists and one that does not", &[BROKER, 99]),
+        of("of no kind", &[0]),
+    ]
+}
+
 pub fn cluster_cases() -> Vec<Case> {
     let mut cases: Vec<Case> = (0..=2)
         .map(|version| case("the cluster", version, |_| describe_cluster(1, false)))

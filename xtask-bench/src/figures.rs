@@ -15,6 +15,27 @@ pub enum Goal {
     AtMost(f64),
 }
 
+/// A table of the book's page: measured together, so that its ratios hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    OneBroker,
+    ThreeBrokers,
+    Simulator,
+}
+
+impl Part {
+    pub const ALL: [Self; 3] = [Self::OneBroker, Self::ThreeBrokers, Self::Simulator];
+
+    /// As the marks in the page name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneBroker => "one broker",
+            Self::ThreeBrokers => "three brokers",
+            Self::Simulator => "simulator",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     pub id: &'static str,
@@ -58,6 +79,14 @@ const fn figure(id: &'static str, label: &'static str, unit: &'static str, goal:
 }
 
 impl Figure {
+    pub fn part(&self) -> Part {
+        match self.id.split_once('.') {
+            Some(("three" | "failover", _)) => Part::ThreeBrokers,
+            Some(("simulator", _)) => Part::Simulator,
+            _ => Part::OneBroker,
+        }
+    }
+
     const fn beside(mut self, floor: &'static str) -> Self {
         self.floor = Some(floor);
         self

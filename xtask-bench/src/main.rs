@@ -49,7 +49,7 @@ struct Arguments {
     /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady, three, failover); may be given again
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Put the table into the book's page on performance
+    /// Put what was measured into the book's page on performance
     #[arg(long)]
     book: bool,
     /// The broker's binary
@@ -71,16 +71,13 @@ fn bench(arguments: &Arguments) -> Result<()> {
     let out = root().join("target/bench");
     at(&out, std::fs::create_dir_all(&out))?;
     let report = run::run(arguments, &out)?;
-    let markdown = table::markdown(&report);
     let json = serde_json::to_string_pretty(&report.json()).map_err(said)?;
-    for (name, text) in [("report.json", &json), ("report.md", &markdown)] {
-        let path = out.join(name);
-        at(&path, std::fs::write(&path, text))?;
-    }
+    let path = out.join("report.json");
+    at(&path, std::fs::write(&path, json))?;
     println!("\n{}", table::text(&report));
-    println!("also in {}", out.join("report.json").display());
+    println!("also in {}", path.display());
     if arguments.book {
-        table::into_book(&root().join("book/src/performance.md"), &markdown)?;
+        table::into_book(&root().join("book/src/performance.md"), &report)?;
     }
     Ok(())
 }

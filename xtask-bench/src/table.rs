@@ -3,12 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::figures::Part;
 use crate::report::{Report, Samples, Standing, goal};
 use crate::statistics::spread;
 use crate::{Result, at};
-
-const BEGIN: &str = "<!-- measured: begin -->";
-const END: &str = "<!-- measured: end -->";
 
 const HEAD: [&str; 8] = [
     "measure",
@@ -24,8 +22,10 @@ const HEAD: [&str; 8] = [
 /// Rows of equal length.
 type Rows = Vec<Vec<String>>;
 
-fn figures(report: &Report) -> Rows {
-    report.standings().map(|standing| row(&standing)).collect()
+fn figures(report: &Report, parts: &[Part]) -> Rows {
+    let standings = report.standings();
+    let of_parts = standings.filter(|standing| parts.contains(&standing.figure.part()));
+    of_parts.map(|standing| row(&standing)).collect()
 }
 
 fn row(standing: &Standing<'_>) -> Vec<String> {
@@ -83,7 +83,7 @@ pub fn text(report: &Report) -> String {
     let mut text = format!("{}\n", report.machine);
     for (head, rows) in [
         (&["floor", "unit", "median (spread)"][..], floors(report)),
-        (&HEAD, figures(report)),
+        (&HEAD, figures(report, &Part::ALL)),
     ] {
         let head: Vec<String> = head.iter().map(ToString::to_string).collect();
         let all: Rows = std::iter::once(head).chain(rows).collect();
@@ -105,21 +105,31 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-pub fn markdown(report: &Report) -> String {
+/// The part's table; the floors stand with one broker, which is held against them. Nothing when nothing
+/// of it was measured.
+fn markdown(report: &Report, part: Part) -> Option<String> {
     let command = match (report.has_kafka(), report.quick) {
         (true, true) => "cargo xtask bench --against kafka --quick",
         (true, false) => "cargo xtask bench --against kafka",
         (false, true) => "cargo xtask bench --quick",
         (false, false) => "cargo xtask bench",
     };
+    let measured = figures(report, &[part]);
+    if measured.is_empty() {
+        return None;
+    }
     let mut text = format!(
         "`{command}` on {}; medians, in parentheses the least and the greatest.\n",
         report.machine
     );
-    for (head, rows) in [
-        (&["floor", "unit", "measured"][..], floors(report)),
-        (&HEAD, figures(report)),
-    ] {
+    let floors = match part {
+        Part::OneBroker => floors(report),
+        Part::ThreeBrokers | Part::Simulator => Rows::new(),
+    };
+    for (head, rows) in [(&["floor", "unit", "measured"][..], floors), (&HEAD, measured)] {
+        if rows.is_empty() {
+            continue;
+        }
         let _ = write!(
             text,
             "\n| {} |\n|{}\n",
@@ -130,21 +140,29 @@ pub fn markdown(report: &Report) -> String {
             let _ = writeln!(text, "| {} |", row.join(" | "));
         }
     }
-    text
+    Some(text)
 }
 
-/// Puts the Markdown between the marks of the book's page.
-pub fn into_book(page: &Path, markdown: &str) -> Result<()> {
-    let had = at(page, std::fs::read_to_string(page))?;
-    let filled = between_marks(&had, markdown)
-        .ok_or_else(|| format!("{}: the marks `{BEGIN}` and `{END}` are missing", page.display()))?;
-    at(page, std::fs::write(page, filled))
+/// Puts what was measured between the marks of the book's page, and leaves the other tables.
+pub fn into_book(page: &Path, report: &Report) -> Result<()> {
+    let mut text = at(page, std::fs::read_to_string(page))?;
+    for part in Part::ALL {
+        if let Some(table) = markdown(report, part) {
+            text = between_marks(&text, part.name(), &table)
+                .ok_or_else(|| format!("{}: the marks of `{}` are missing", page.display(), part.name()))?;
+        }
+    }
+    at(page, std::fs::write(page, text))
 }
 
-fn between_marks(had: &str, text: &str) -> Option<String> {
-    let (before, rest) = had.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{text}{END}{after}"))
+fn between_marks(had: &str, name: &str, text: &str) -> Option<String> {
+    let (begin, end) = (
+        format!("<!-- measured: {name}, begin -->"),
+        format!("<!-- measured: {name}, end -->"),
+    );
+    let (before, rest) = had.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}\n{text}{end}{after}"))
 }
 
 #[cfg(test)]
@@ -153,10 +171,10 @@ mod tests {
 
     #[test]
     fn only_what_is_between_the_marks_changes() {
-        let page = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
-        let filled = between_marks(&page, "new\n").expect("the marks");
-        assert_eq!(filled, format!("before\n{BEGIN}\nnew\n{END}\nafter\n"));
-        assert_eq!(between_marks("no marks", "new"), None);
+        let page = "before\n<!-- measured: x, begin -->\nold\n<!-- measured: x, end -->\nafter\n";
+        let filled = between_marks(page, "x", "new\n").expect("the marks");
+        assert_eq!(filled, page.replace("old", "new"));
+        assert_eq!(between_marks(page, "y", "new"), None);
     }
 
     #[test]

@@ -239,6 +239,9 @@ impl Partition {
             }
             Err(code) => {
                 let again = self.proposal_failed(cx, shared, proposal, code);
+                // Who was to enter counts no longer. It may be gone, with all others at the end already:
+                // then no fetch and no append would look again.
+                self.maybe_raise_high_watermark(cx, shared, &mut moved);
                 moved.proposal = again.or_else(|| self.expand_isr_by_any(cx, shared));
             }
         }

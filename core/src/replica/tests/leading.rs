@@ -305,3 +305,27 @@ fn a_follower_whose_fetch_met_a_proposal_under_way_is_taken_in_after_it() {
     let members: Vec<i32> = moved.proposal.unwrap().isr.iter().map(|(id, _)| *id).collect();
     assert_eq!(members, [0, 1, 2]);
 }
+
+#[test]
+fn who_was_refused_entry_holds_the_high_watermark_no_longer() {
+    let mut cluster = three(2);
+    // Broker 2 leaves, as in an orderly stop, and still fetches in the epoch without it.
+    cluster.state.isr = vec![0, 1];
+    cluster.elect(0);
+    cluster.controller_is_away = true;
+    cluster.fetch(2);
+    let proposal = cluster.nodes[0].partition.pending_proposal().unwrap().clone();
+    assert_eq!(proposal.isr.len(), 3);
+    cluster.kill(2);
+    cluster.produce().unwrap();
+    cluster.fetch(1);
+    cluster.fetch(1);
+    let node = cluster.leading();
+    node.shared.live.remove(&2);
+    node.partition
+        .surroundings_changed(&mut node.host.cx(), &node.shared);
+    assert_eq!(cluster.high_watermark(0), 0, "broker 2 may be in by now");
+    cluster.controller_is_away = false;
+    cluster.propose(0, &proposal);
+    assert_eq!((cluster.high_watermark(0), cluster.acknowledged.len()), (1, 1));
+}

@@ -42,7 +42,7 @@ pub use answer::EpochAnswer;
 use session::FetchSession;
 pub use settings::{FetcherSettings, TruncateBy};
 use state::{PartitionFetch, Phase, Then};
-pub use truncation::CutId;
+pub use truncation::{Cut, CutId};
 
 use super::partition::Partition;
 use super::replication::Replication;
@@ -98,6 +98,8 @@ pub struct Followed {
     pub wait_for: Option<Ticket>,
     /// Run it, and give the result to [`Fetcher::rebuilt`].
     pub rebuild: Option<(CutId, Job)>,
+    /// The log was cut.
+    pub cut: Option<Cut>,
     /// The fetcher has given the partition up, and forgot it; its role is to come again.
     pub stopped: Option<FetchPause>,
 }
@@ -453,12 +455,20 @@ impl Fetcher {
 }
 
 impl Followed {
+    fn cut(name: &TopicPartition, cut: Cut) -> Self {
+        Self {
+            cut: Some(cut),
+            ..Self::of(name)
+        }
+    }
+
     fn of(name: &TopicPartition) -> Self {
         Self {
             partition: name.clone(),
             moved: Moved::default(),
             wait_for: None,
             rebuild: None,
+            cut: None,
             stopped: None,
         }
     }

@@ -27,7 +27,7 @@ use crate::protocol::messages::{
 use crate::protocol::{RequestBody, ResponseBody};
 use crate::replica::EpochEnd;
 use crate::replica::fetcher::{
-    CutId, EpochAnswer, EpochQuestion, Fetcher, FetcherRequest, FetcherSettings, Followed, FollowerLogs,
+    Cut, CutId, EpochAnswer, EpochQuestion, Fetcher, FetcherRequest, FetcherSettings, Followed, FollowerLogs,
     OffsetQuestion,
 };
 use crate::replica::partition::{Partition, PartitionId};
@@ -283,6 +283,7 @@ impl State {
             moved,
             wait_for,
             rebuild,
+            cut,
             stopped,
         } in followed
         {
@@ -306,6 +307,9 @@ impl State {
             if let Some((cut, job)) = rebuild {
                 self.start_log_job(job, JobFor::Cut { partition: id, cut });
             }
+            if let Some(cut) = cut {
+                self.out.say(Level::Info, said_of(&name, at.leader, cut));
+            }
             if let Some(why) = stopped {
                 self.cluster.fetchers.of.remove(&id);
                 self.out.say(
@@ -316,6 +320,11 @@ impl State {
             self.partition_moved(cx, id, moved);
         }
     }
+}
+
+/// What whoever looks for lost records has to know.
+fn said_of(name: &TopicPartition, leader: BrokerId, Cut { from, to, why }: Cut) -> String {
+    format!("{name} follows broker {leader}, and is cut from {from} to {to}: {why}")
 }
 
 /// Which fetcher of a leader: as Kafka spreads them (`AbstractFetcherManager.getFetcherId`), by any hash

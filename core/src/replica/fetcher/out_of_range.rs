@@ -6,6 +6,7 @@
 //! away) this log is of no use, and begins anew there. Else the fetch is tried again from the same end.
 
 use super::state::{Phase, Then};
+use super::truncation::{Cut, end_of};
 use super::{Fetcher, Followed, FollowerLogs, OffsetQuestion, UnderWay};
 use crate::cx::Cx;
 use crate::error::ErrorCode;
@@ -101,19 +102,23 @@ impl Fetcher {
         at: Offset,
         into: &mut Vec<Followed>,
     ) {
-        let leader = self.leader;
+        let (leader, why) = (self.leader, TruncateReason::LeaderStart);
         cx.emit(|| Fact::FollowerTruncates {
             partition: name.clone(),
             leader,
             to: at,
-            why: TruncateReason::LeaderStart,
+            why,
         });
         let Some(partition) = logs.partition(name) else {
             return;
         };
         let queued = cx.disk.last_ticket(partition.dir());
+        let from = end_of(partition);
         match partition.truncate_fully_and_start_at(cx, at) {
-            Ok(()) => self.settle(cx, logs, name, (Then::Fetch, queued), into),
+            Ok(()) => {
+                into.push(Followed::cut(name, Cut { from, to: at, why }));
+                self.settle(cx, logs, name, (Then::Fetch, queued), into);
+            }
             Err(refused) => self.stop(cx, name, FetchPause::Refused(refused.code), into),
         }
     }

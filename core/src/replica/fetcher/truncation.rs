@@ -13,25 +13,35 @@ use super::{EpochQuestion, Fetcher, Followed, FollowerLogs, TruncateBy};
 use crate::cx::Cx;
 use crate::disk::Ticket;
 use crate::log::{Log, Rebuilt, Truncation};
-use crate::replica::EpochEnd;
+use crate::replica::{EpochEnd, Partition};
 use crate::trace::{Fact, FetchPause, TruncateReason};
 use crate::types::{Offset, TopicPartition};
 
 /// Names one cut, so that a job's result finds no other.
 pub type CutId = u64;
 
+/// A log that was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Where it ended.
+    pub from: Offset,
+    /// Where it ends now; after [`TruncateReason::LeaderStart`] it begins there too.
+    pub to: Offset,
+    pub why: TruncateReason,
+}
+
 /// Where a log is to be cut, and whether nothing is left to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cut {
+struct Parting {
     to: Offset,
     is_final: bool,
 }
 
 /// `AbstractFetcherThread.getOffsetTruncationState`.
-fn cut_for(log: &Log, high_watermark: Offset, leader: EpochEnd) -> Cut {
+fn cut_for(log: &Log, high_watermark: Offset, leader: EpochEnd) -> Parting {
     let is_final = true;
     if leader.end_offset < 0 {
-        return Cut {
+        return Parting {
             to: high_watermark,
             is_final,
         };
@@ -39,22 +49,26 @@ fn cut_for(log: &Log, high_watermark: Offset, leader: EpochEnd) -> Cut {
     let leader_end = leader.end_offset.min(log.assigned_end());
     let (epoch, own_end) = log.epochs().end_offset_for(leader.epoch, log.assigned_end());
     if leader.epoch < 0 || own_end < 0 {
-        return Cut {
+        return Parting {
             to: leader_end,
             is_final,
         };
     }
     if epoch != leader.epoch {
         // The leader's epoch is unknown here: this log's own end of what lies below it.
-        return Cut {
+        return Parting {
             to: own_end.min(log.assigned_end()),
             is_final: false,
         };
     }
-    Cut {
+    Parting {
         to: own_end.min(leader_end),
         is_final,
     }
+}
+
+pub(super) fn end_of(partition: &Partition) -> Offset {
+    partition.log().map_or(-1, Log::assigned_end)
 }
 
 impl Fetcher {
@@ -168,22 +182,28 @@ impl Fetcher {
         let expiration_ms = self.settings.producer_expiration_ms;
         let Some(Phase::Cutting {
             to,
+            why,
             then,
             wait_for,
             job,
-            ..
         }) = self.partitions.get_mut(name).map(|fetch| &mut fetch.phase)
         else {
             return;
         };
         (*wait_for, *job) = (None, None);
-        let (to, then) = (*to, *then);
+        let (to, why, then) = (*to, *why, *then);
         let Some(partition) = logs.partition(name) else {
             return;
         };
         let queued = cx.disk.last_ticket(partition.dir());
+        let from = end_of(partition);
         match partition.truncate_to(cx, to, expiration_ms) {
-            Ok(Truncation::Nothing | Truncation::Done) => self.settle(cx, logs, name, (then, queued), into),
+            Ok(Truncation::Nothing) => self.settle(cx, logs, name, (then, queued), into),
+            Ok(Truncation::Done) => {
+                let to = end_of(partition);
+                into.push(Followed::cut(name, Cut { from, to, why }));
+                self.settle(cx, logs, name, (then, queued), into);
+            }
             Ok(Truncation::WaitFor(ticket)) => {
                 *wait_for = Some(ticket);
                 into.push(Followed {
@@ -214,15 +234,20 @@ impl Fetcher {
     ) -> Vec<Followed> {
         let mut followed = Vec::new();
         let phase = self.partitions.get(name).map(|fetch| fetch.phase);
-        let Some(Phase::Cutting { then, job, .. }) = phase else {
+        let Some(Phase::Cutting { why, then, job, .. }) = phase else {
             return followed;
         };
         let Some(partition) = logs.partition(name).filter(|_| job == Some(number)) else {
             return followed;
         };
         let queued = cx.disk.last_ticket(partition.dir());
+        let from = end_of(partition);
         match partition.truncated(cx, rebuilt) {
-            Ok(true) => self.settle(cx, logs, name, (then, queued), &mut followed),
+            Ok(true) => {
+                let to = end_of(partition);
+                followed.push(Followed::cut(name, Cut { from, to, why }));
+                self.settle(cx, logs, name, (then, queued), &mut followed);
+            }
             Ok(false) => self.cut(cx, logs, name, &mut followed),
             Err(refused) => self.stop(cx, name, FetchPause::Refused(refused.code), &mut followed),
         }

@@ -159,17 +159,18 @@ impl State {
             let settings = match found {
                 Found::Data(Some((bytes, _))) => {
                     match nodes::parse::<nodes::EntityConfig>(&owner.path(), bytes) {
-                        Ok(node) => node.config,
+                        Ok(node) => Arc::new(node.config),
                         Err(bad) => {
                             self.out
                                 .say(Level::Error, format!("{bad}; what was set before holds on"));
-                            continue;
+                            // Whoever waits for these settings goes by that.
+                            self.cluster.configs.of(owner)
                         }
                     }
                 }
-                _ => Settings::default(),
+                _ => Arc::default(),
             };
-            self.settings_learned(cx, owner.clone(), Arc::new(settings));
+            self.settings_learned(cx, owner.clone(), settings);
         }
         if self.cluster.stage == Stage::Configs {
             self.cluster.configs.left = self.cluster.configs.left.saturating_sub(1);

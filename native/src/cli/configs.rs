@@ -191,6 +191,12 @@ fn describe(client: &mut Client, entity: &Entity, all: bool) -> Result<(), Failu
             resource.configuration_keys = None;
         })];
     });
+    // A broker knows its own settings alone.
+    let mut of_itself = match entity.name.parse() {
+        Ok(id) if entity.kind == EntityType::Brokers => client.connect_to_broker(id).ok(),
+        _ => None,
+    };
+    let client = of_itself.as_mut().unwrap_or(client);
     let answer = ask!(client, DescribeConfigs, request)?;
     let result = answer.results.first().ok_or("the broker answered nothing")?;
     check(result.error_code, result.error_message.as_deref())

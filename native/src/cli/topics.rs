@@ -161,11 +161,25 @@ fn create(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `0:1,1:0`: the brokers of partition 0, of partition 1, and so on.
+/// `0:1,1:0`: the brokers of partition 0, of partition 1, and so on; as many for each, and each once.
 fn parse_assignment(text: &str) -> Result<Vec<Vec<i32>>, Failure> {
     let brokers = |partition: &str| partition.split(':').map(|broker| broker.trim().parse()).collect();
-    let all: Result<_, std::num::ParseIntError> = text.split(',').map(brokers).collect();
-    all.map_err(|_| format!("--replica-assignment {text}: it reads broker:broker,broker:broker,...").into())
+    let all: Result<Vec<Vec<i32>>, std::num::ParseIntError> = text.split(',').map(brokers).collect();
+    let all =
+        all.map_err(|_| format!("--replica-assignment {text}: it reads broker:broker,broker:broker,..."))?;
+    for (index, brokers) in all.iter().enumerate() {
+        let is_twice = |(at, id): &(usize, &i32)| brokers[..*at].contains(id);
+        let twice = brokers.iter().enumerate().filter(is_twice);
+        let twice: Vec<String> = twice.map(|(_, id)| id.to_string()).collect();
+        if !twice.is_empty() {
+            let twice = twice.join(",");
+            return Err(format!("Partition replica lists may not contain duplicate entries: {twice}").into());
+        }
+        if brokers.len() != all[0].len() {
+            return Err(format!("Partition {index} has different replication factor: {brokers:?}").into());
+        }
+    }
+    Ok(all)
 }
 
 fn alter(client: &mut Client, arguments: &Arguments, topics: &[String]) -> Result<(), Failure> {

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 /// What `highwater` prints on stdout once it takes connections holds this word.
 const READY: &str = "listening";
 /// A broker that has said nothing for so long is broken; never reached by one that works.
-const READY_WITHIN: Duration = Duration::from_secs(30);
+const READY_WITHIN: Duration = Duration::from_secs(60);
 
 /// One `highwater server` process with a data directory of its own.
 pub struct TestBroker {
@@ -35,6 +35,8 @@ pub struct TestBroker {
     directory: Arc<TempDir>,
     overrides: Vec<String>,
     log: Arc<Printed>,
+    /// What its earlier lives printed.
+    earlier: String,
 }
 
 impl TestBroker {
@@ -124,6 +126,7 @@ impl TestBroker {
             directory,
             overrides,
             log,
+            earlier: String::new(),
         }
     }
 
@@ -166,9 +169,14 @@ impl TestBroker {
         self.directory.path().join("server.properties")
     }
 
-    /// All that the broker has printed so far.
+    /// All that the broker has printed since it was last started.
     pub fn log(&self) -> String {
         self.log.text()
+    }
+
+    /// All that it has printed in all its lives.
+    pub fn whole_log(&self) -> String {
+        self.earlier.clone() + &self.log()
     }
 
     /// Waits until the broker has printed a line that holds `words`, and answers the first such line.
@@ -222,7 +230,10 @@ impl TestBroker {
     pub fn restart(&mut self) {
         assert!(self.child.is_none(), "stop the broker first");
         let (directory, overrides) = (self.directory.clone(), self.overrides.clone());
+        self.log.wait_until_silent();
+        let earlier = self.whole_log();
         *self = Self::start_in(directory, self.port, self.http_port, overrides);
+        self.earlier = earlier;
     }
 }
 
@@ -233,7 +244,7 @@ impl Drop for TestBroker {
             let _ = child.wait();
         }
         if std::thread::panicking() {
-            eprintln!("--- the broker's output\n{}", self.log());
+            eprintln!("--- the broker's output\n{}", self.whole_log());
         }
     }
 }
@@ -273,7 +284,7 @@ struct Printed {
 }
 
 /// A line that a broker owes comes within this time; never reached by one that works.
-const LINE_WITHIN: Duration = Duration::from_secs(30);
+const LINE_WITHIN: Duration = Duration::from_secs(60);
 
 impl Printed {
     fn push(&self, line: &str) {

@@ -18,13 +18,14 @@ use crate::wire::WireClient;
 use crate::zookeeper::TestZooKeeper;
 
 /// What a cluster owes comes within this time; never reached by one that works.
-const WITHIN: Duration = Duration::from_secs(60);
+const WITHIN: Duration = Duration::from_secs(120);
 /// Between two looks at what cannot be waited for otherwise.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The settings of every broker here.
-const SETTINGS: [&str; 6] = [
+/// The usual settings of every broker here.
+const SETTINGS: [&str; 7] = [
     "zookeeper.session.timeout.ms=2000",
+    "zookeeper.connection.timeout.ms=60000",
     "replica.lag.time.max.ms=1000",
     "min.insync.replicas=2",
     "default.replication.factor=3",
@@ -53,12 +54,42 @@ pub struct Seen {
     pub isr: Vec<i32>,
 }
 
+/// A follower's log was cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// `topic-0`
+    pub partition: String,
+    pub from: i64,
+    pub to: i64,
+}
+
+impl Cut {
+    /// `… PARTITION follows broker LEADER, and is cut from FROM to TO: WHY`
+    fn parse(line: &str) -> Option<Self> {
+        let (before, cut) = line.split_once(", and is cut from ")?;
+        let (who, _) = before.rsplit_once(" follows ")?;
+        let (offsets, _) = cut.split_once(':')?;
+        let (from, to) = offsets.split_once(" to ")?;
+        Some(Self {
+            partition: who.rsplit(' ').next()?.to_owned(),
+            from: from.parse().ok()?,
+            to: to.parse().ok()?,
+        })
+    }
+}
+
 impl TestCluster {
-    /// Starts so many brokers; they take connections, and know of each other when they do.
+    /// Starts so many brokers, in a hurry to find each other dead or late; they take connections, and
+    /// know of each other when they do.
     pub fn start(brokers: i32) -> Self {
+        Self::start_with(brokers, &SETTINGS)
+    }
+
+    /// The same with other settings.
+    pub fn start_with(brokers: i32, settings: &[&str]) -> Self {
         let zookeeper = TestZooKeeper::start();
         let connect = format!("zookeeper.connect={}", zookeeper.address());
-        let settings: Vec<&str> = SETTINGS.into_iter().chain([connect.as_str()]).collect();
+        let settings = [settings, &[connect.as_str()]].concat();
         let member = |id| Member {
             broker: TestBroker::start_member(id, &settings),
             runs: true,
@@ -126,18 +157,6 @@ impl TestCluster {
         WireClient::connect(&self.broker(id).address())
     }
 
-    /// Looks until there is what is looked for.
-    pub fn until<T>(&self, what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
-        let until = Instant::now() + WITHIN;
-        loop {
-            match look() {
-                Ok(found) => return found,
-                Err(seen) if Instant::now() > until => panic!("never {what}; last seen: {seen}"),
-                Err(_) => std::thread::sleep(LOOK_EVERY),
-            }
-        }
-    }
-
     /// Waits until every broker that runs tells of so many.
     pub fn await_brokers(&self, count: usize) {
         self.everywhere(&format!("{count} brokers"), None, |told| {
@@ -181,6 +200,17 @@ impl TestCluster {
         })
     }
 
+    /// What each broker that runs tells of the partition now.
+    pub fn told(&self, topic: &str, index: i32) -> Vec<(i32, Option<Seen>)> {
+        let tell = |id| {
+            let told = metadata(&mut self.client(id), topic, false);
+            let partitions = told.topics.iter().flat_map(|topic| &topic.partitions);
+            let mut found = partitions.filter(|partition| partition.partition_index == index);
+            (id, found.next().map(Seen::of))
+        };
+        self.running().into_iter().map(tell).collect()
+    }
+
     /// The partition as soon as all of its three replicas are in the ISR.
     pub fn await_whole(&self, topic: &str, index: i32) -> Seen {
         self.await_partition(topic, index, "three in the ISR", |seen| {
@@ -200,7 +230,7 @@ impl TestCluster {
             .into_iter()
             .map(|id| (id, self.client(id)))
             .collect();
-        self.until(what, || {
+        until(what, || {
             let mut answer = None;
             for (id, client) in &mut clients {
                 let told = metadata(client, topic.unwrap_or("no-such-topic"), false);
@@ -214,21 +244,43 @@ impl TestCluster {
         })
     }
 
-    /// Waits until all replicas of the partition hold the same bytes; how many.
-    pub fn await_equal_logs(&self, topic: &str, index: i32) -> usize {
-        let logs: Vec<_> = (self.brokers.iter())
-            .map(|member| member.broker.data().join(format!("{topic}-{index}")))
-            .collect();
-        self.until("equal logs", || {
-            let bytes: Vec<Vec<u8>> = logs.iter().map(|log| stored(log)).collect();
+    /// The bytes that the broker holds of a partition.
+    pub fn stored(&self, id: i32, topic: &str, index: i32) -> Vec<u8> {
+        stored(&self.broker(id).data().join(format!("{topic}-{index}")))
+    }
+
+    /// Waits until all replicas of the partition hold the same bytes; gives them.
+    pub fn await_equal_logs(&self, topic: &str, index: i32) -> Vec<u8> {
+        until("equal logs", || {
+            let ids = 1..=self.brokers.len() as i32;
+            let mut bytes: Vec<Vec<u8>> = ids.map(|id| self.stored(id, topic, index)).collect();
             match bytes.iter().all(|other| *other == bytes[0]) {
-                true => Ok(bytes[0].len()),
+                true => Ok(bytes.remove(0)),
                 false => Err(format!(
                     "{:?} bytes",
                     bytes.iter().map(Vec::len).collect::<Vec<_>>()
                 )),
             }
         })
+    }
+
+    /// Every cut of a follower's log, as the brokers said it.
+    pub fn cuts(&self) -> Vec<Cut> {
+        let all = self.brokers.iter().map(|member| member.broker.whole_log());
+        let lines = all.flat_map(|log| log.lines().filter_map(Cut::parse).collect::<Vec<_>>());
+        lines.collect()
+    }
+}
+
+/// Looks until there is what is looked for.
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
+    let by = Instant::now() + WITHIN;
+    loop {
+        match look() {
+            Ok(found) => return found,
+            Err(seen) if Instant::now() > by => panic!("never {what}; last seen: {seen}"),
+            Err(_) => std::thread::sleep(LOOK_EVERY),
+        }
     }
 }
 
@@ -247,7 +299,7 @@ pub fn stored(log: &Path) -> Vec<u8> {
 }
 
 impl Seen {
-    fn of(partition: &MetadataResponsePartition) -> Self {
+    pub fn of(partition: &MetadataResponsePartition) -> Self {
         let mut isr: Vec<i32> = partition.isr_nodes.clone();
         isr.sort_unstable();
         Self {

@@ -48,6 +48,16 @@ impl TestZooKeeper {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Makes a node with these bytes, whatever they are.
+    pub fn create(&self, path: &str, bytes: &str) {
+        let made = Command::new("java")
+            .args(["-Xmx64m", "-cp", JAR, "org.apache.zookeeper.ZooKeeperMain"])
+            .args(["-server", &self.address(), "create", path, bytes])
+            .output()
+            .expect("run java");
+        assert!(made.status.success(), "create {path}: {made:?}");
+    }
+
     /// kill -9.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {

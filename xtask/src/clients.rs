@@ -82,7 +82,12 @@ fn environment(venv: &Path, pins: &Path, options: &[&str]) -> Result<(), String>
 
 /// Compiles the program; its jars and Kafka's tools go to `target/clients/java/lib`.
 fn java() -> Result<(), String> {
-    let sources_of = ["pom.xml", "src/main/java/Probe.java", "src/main/java/Tools.java"];
+    let sources_of = [
+        "pom.xml",
+        "src/main/java/Numbered.java",
+        "src/main/java/Probe.java",
+        "src/main/java/Tools.java",
+    ];
     let newest = sources_of.map(|file| {
         let path = sources("java").join(file);
         path.metadata().and_then(|m| m.modified()).ok()

@@ -61,6 +61,20 @@ pub const NEEDS: &[Need] = &[
         packages: &["zookeeper"],
     },
     Need {
+        name: "a JDK",
+        step: "zookeeper",
+        clients: &["java"],
+        check: &["javac", "-version"],
+        packages: &["default-jdk-headless"],
+    },
+    Need {
+        name: "Maven",
+        step: "zookeeper",
+        clients: &["java"],
+        check: &["mvn", "--version"],
+        packages: &["maven"],
+    },
+    Need {
         name: "a Java runtime",
         step: "zookeeper",
         clients: &[],

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use highwater_core::record::{BatchBuilder, Codec};
 use highwater_tests::broker::{TestBroker, binary};
 use highwater_tests::requests::{create_topic, produce};
+use highwater_tests::tools::{comparable, in_few_words};
 use highwater_tests::wire::WireClient;
 
 #[test]
@@ -156,59 +157,8 @@ fn the_tools_print_what_kafkas_tools_print() {
     }
 }
 
-/// What was said, without stack traces and without who says it.
-fn in_few_words(said: &str) -> Vec<String> {
-    let lines = said.lines().filter_map(|line| comparable(line, "BOOTSTRAP"));
-    let mut lines: Vec<String> = lines.map(|line| without_speaker(&line)).collect();
-    lines.dedup();
-    lines
-}
-
-fn without_speaker(line: &str) -> String {
-    const SPEAKERS: [&str; 4] = [
-        "highwater: ",
-        "Error while executing topic command : ",
-        "Error occurred: ",
-        "java.lang.RuntimeException: ",
-    ];
-    let mut rest = line.trim_end();
-    while let Some(said) = SPEAKERS.iter().find_map(|speaker| rest.strip_prefix(speaker)) {
-        rest = said;
-    }
-    rest.to_owned()
-}
-
 fn batch() -> Bytes {
     let mut batch = BatchBuilder::new(Codec::None);
     batch.append(1_700_000_000_000, None, Some(b"value"), &[]);
     batch.build()
-}
-
-/// The line without what differs from run to run. `None` for an empty line, one of a stack
-/// trace, and one that a tool logs.
-fn comparable(line: &str, bootstrap: &str) -> Option<String> {
-    // What a new KRaft cluster sets for all its brokers: see the page of differences.
-    const SET_BY_KRAFT: &str = "DYNAMIC_DEFAULT_BROKER_CONFIG:min.insync.replicas=1";
-    let is_of_stack = line.starts_with("\tat ") || line.starts_with("\t... ");
-    let is_logged = line.contains("] ERROR org.apache.kafka.");
-    if line.is_empty() || is_of_stack || is_logged || line.ends_with(&format!("={{{SET_BY_KRAFT}}}")) {
-        return None;
-    }
-    let (host, port) = bootstrap.split_once(':').unwrap_or((bootstrap, ""));
-    let mut line = line.replace(bootstrap, "BOOTSTRAP");
-    line = line.replace(&format!("{host} {port} "), "HOST PORT ");
-    line = masked(&line, "TopicId: ", |c| !c.is_whitespace());
-    line = masked(&line, " records sent, ", |_| true);
-    line = line.replace(&format!("{SET_BY_KRAFT}, "), "");
-    line = line.replace("Configs: min.insync.replicas=1,", "Configs: ");
-    let gap = if line.starts_with("$ ") { "\n" } else { "" };
-    Some(format!("{gap}{line}\n"))
-}
-
-/// The line with `*` for what follows the words, as long as it is `part` of the value.
-fn masked(line: &str, words: &str, part: impl Fn(char) -> bool) -> String {
-    match line.split_once(words) {
-        None => line.to_owned(),
-        Some((before, value)) => format!("{before}{words}*{}", value.trim_start_matches(part)),
-    }
 }

@@ -329,10 +329,22 @@ fn real_clients(options: &Options) -> Result<Done, String> {
 
 fn zookeeper(options: &Options) -> Result<Done, String> {
     build_binary("zookeeper")?;
+    if !skips(options, "java") {
+        clients::prepare("java")?;
+    }
     let service = tests("zookeeper", &["--test", "zookeeper"], options)?;
-    // Each test there starts three brokers: one after the other.
-    let cluster = ["--test", "cluster", "--", "--test-threads=1"];
-    Ok(service.and(&tests("zookeeper", &cluster, options)?))
+    Ok(service.and(&clusters("zookeeper", &[], options)?))
+}
+
+/// Tests each of which starts three brokers: one after the other.
+fn clusters(name: &str, of_libtest: &[&str], options: &Options) -> Result<Done, String> {
+    let mut arguments = vec!["--test", "cluster"];
+    if !skips(options, "java") {
+        arguments.extend(["--test", "cluster_tools"]);
+    }
+    arguments.extend(["--", "--test-threads=1"]);
+    arguments.extend(of_libtest);
+    tests(name, &arguments, options)
 }
 
 fn browser(options: &Options) -> Result<Done, String> {
@@ -344,11 +356,15 @@ fn browser(options: &Options) -> Result<Done, String> {
 fn soak(options: &Options) -> Result<Done, String> {
     build_binary("soak")?;
     let bench = tests("soak", &["--package", "xtask-bench"], options)?;
-    let long = bench.and(&tests("soak", &["--", "--ignored"], options)?);
+    let mut long = bench.and(&tests("soak", &["--", "--ignored"], options)?);
+    // No default test targets either.
+    if !skips(options, "zookeeper") {
+        long = long.and(&clusters("soak", &["--ignored", "--nocapture"], options)?);
+    }
     if skips(options, "browser") {
         return Ok(long);
     }
-    // No default test target: every width and theme of the page.
+    // Every width and theme of the page.
     clients::axe()?;
     let browser = ["--test", "browser", "--", "--ignored"];
     Ok(long.and(&tests("soak", &browser, options)?))

@@ -1,5 +1,7 @@
+import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
@@ -14,7 +16,8 @@ import org.apache.kafka.common.utils.internals.Exit;
 
 /**
  * Runs the commands of a transcript with Apache Kafka's own tools, all in one process, and prints the
- * transcript anew. See ../../../../README.md.
+ * transcript anew. With `-` for the transcript it reads command after command from its standard input, and
+ * prints a line `$` behind what each has printed. See ../../../../README.md.
  */
 public final class Tools {
     private static final String PROMPT = "$ ";
@@ -31,8 +34,15 @@ public final class Tools {
         Exit.setHaltProcedure((code, message) -> end(code));
         Exit.setShutdownHookAdder((name, hook) -> HOOKS.add(hook));
         PrintStream out = System.out;
-        for (String line : Files.readAllLines(Path.of(arguments[1]))) {
-            if (line.startsWith("#")) {
+        boolean asked = arguments[1].equals("-");
+        var commands = asked
+                ? new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))
+                : Files.newBufferedReader(Path.of(arguments[1]));
+        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            if (asked) {
+                out.print(run(line, arguments[0]) + PROMPT.trim() + "\n");
+                out.flush();
+            } else if (line.startsWith("#")) {
                 out.println(line);
             } else if (line.startsWith(PROMPT)) {
                 out.print(line + "\n" + run(line.substring(PROMPT.length()), arguments[0]));

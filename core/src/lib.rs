@@ -18,9 +18,10 @@
 //! 8. [`metadata`]: what is known of the cluster: topics, partitions, brokers, settings
 //! 9. [`replica`]: a partition as its leader sees it, and where operations wait
 //! 10. [`controller`]: the broker that decides for the cluster
-//! 11. [`io`], [`broker`]: the host contract and the broker that keeps it
-//! 12. [`view`]: what an onlooker knows of a cluster, folded from its facts
-//! 13. [`sim`]: a host in memory, for tests and for the lab
+//! 11. [`coordinator`], [`group`]: state that lives in a topic; consumer groups and their offsets
+//! 12. [`io`], [`broker`]: the host contract and the broker that keeps it
+//! 13. [`view`]: what an onlooker knows of a cluster, folded from its facts
+//! 14. [`sim`]: a host in memory, for tests and for the lab
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 #![forbid(unsafe_code)]
@@ -32,9 +33,11 @@ pub mod broker;
 pub mod config;
 pub mod controller;
 pub mod coordination;
+pub mod coordinator;
 pub mod cx;
 pub mod disk;
 pub mod error;
+pub mod group;
 pub mod io;
 pub mod log;
 pub mod metadata;

@@ -12,11 +12,13 @@ use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
 
 mod control;
+mod group;
 mod replication;
 mod timer;
 mod world;
 
 pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
+pub use group::{GroupFact, RebalanceReason, RemovalReason};
 pub use replication::{FetchPause, FollowerLag, HighWatermarkHold, TruncateReason};
 pub use timer::Timer;
 pub use world::WorldFact;
@@ -297,6 +299,8 @@ pub enum Fact {
     },
     /// What a controller sees and decides.
     Control(ControlFact),
+    /// What a group coordinator sees and decides.
+    Group(GroupFact),
     /// What happens around the brokers in a simulated world.
     World(WorldFact),
 }
@@ -513,6 +517,7 @@ impl fmt::Display for Fact {
             }
             ControllerResigned { epoch, why } => write!(f, "controller of epoch {epoch} resigns: {why}"),
             Control(fact) => fact.fmt(f),
+            Group(fact) => fact.fmt(f),
             World(fact) => fact.fmt(f),
         }
     }

@@ -24,8 +24,20 @@ const FEATURES: &[(&str, &str)] = &[
     ("consume", "consume by assignment: keys, headers, nulls, times"),
     ("list-offsets", "list first and next offset"),
     ("offsets-by-time", "search offsets by time"),
+    ("group", "two members of a group: every record once"),
+    (
+        "group-resume",
+        "a restarted group goes on after its committed offsets",
+    ),
+    ("group-leave", "who leaves a group hands its partitions over"),
     ("delete-records", "delete records"),
     ("delete-topic", "delete a topic"),
+];
+
+const SETTINGS: &[&str] = &[
+    "auto.create.topics.enable=true",
+    "offsets.topic.replication.factor=1",
+    "group.initial.rebalance.delay.ms=0",
 ];
 
 struct Client {
@@ -123,7 +135,7 @@ fn target() -> Target {
         return Target { address, data: None };
     }
     let mut broker = BROKER.lock().expect("the broker started");
-    let broker = broker.get_or_insert_with(|| TestBroker::start(&["auto.create.topics.enable=true"]));
+    let broker = broker.get_or_insert_with(|| TestBroker::start(SETTINGS));
     Target {
         address: broker.address(),
         data: Some(broker.data()),

@@ -50,10 +50,6 @@ impl State {
                     admin::list_config_resources(cluster, &body, caller.version)
                 });
             }
-            RequestBody::FindCoordinator(body) => {
-                let answer = admin::find_coordinator(&body, caller.version);
-                self.out.answer(caller, answer);
-            }
             other => return self.change(cx, caller, other),
         }
         None

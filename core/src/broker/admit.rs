@@ -59,6 +59,8 @@ pub struct Admitted {
     pub correlation_id: i32,
     /// Who asks, in the client's own words.
     pub client_id: Option<StrBytes>,
+    /// Where from, as Java writes an address (`/127.0.0.1`): the host knows, if anybody wants it.
+    pub client_host: Option<Arc<str>>,
     /// Produces may be handled behind unanswered produces of their connection; anything else waits.
     pub is_produce: bool,
     /// False for a produce with acks=0: its answer has no part and only frees its place.
@@ -190,6 +192,7 @@ pub fn admit(
         version: header.version,
         correlation_id: header.correlation_id,
         client_id: header.client_id,
+        client_host: None,
         is_produce: header.api == ApiKey::Produce,
         expects_answer,
         frame_bytes,

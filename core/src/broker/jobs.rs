@@ -13,7 +13,7 @@ use crate::log::{self, Reindexed};
 use crate::replica::ParkedId;
 use crate::replica::fetcher::CutId;
 use crate::replica::partition::PartitionId;
-use crate::types::Offset;
+use crate::types::{LeaderEpoch, Offset, PartitionIndex};
 
 /// Who wants a job's result.
 #[derive(Clone, Debug)]
@@ -41,6 +41,11 @@ pub(super) enum JobFor {
         partition: PartitionId,
     },
     LogDirs(Box<DescribingLogDirs>),
+    /// A partition of the groups' topic is being read, by its leader in this epoch.
+    Groups {
+        partition: PartitionIndex,
+        epoch: LeaderEpoch,
+    },
 }
 
 /// Jobs that were given to the host and have not come back.
@@ -83,6 +88,9 @@ impl State {
             }
             (JobFor::Index { partition }, JobResult::Log(log::JobResult::Reindexed(found))) => {
                 self.index_built(cx, partition, found);
+            }
+            (JobFor::Groups { partition, epoch }, JobResult::Log(log::JobResult::BatchesRead(found))) => {
+                self.groups_read(cx, partition, epoch, found);
             }
             (JobFor::LogDirs(asked), JobResult::Volumes(found)) => self.volumes_found(&asked, &found),
             (whom, _) => unreachable!("the host answered {whom:?} with another job's result"),

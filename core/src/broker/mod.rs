@@ -21,7 +21,7 @@
 //!   arrive in between close their connection.
 //!
 //! Reading order: `boot`, `storage` and `shutdown` are its life, `cluster` its place among others; [`admit`](mod@admit), `produce` and
-//! [`fetch`](mod@fetch) the way of a record; `parked` and `work` how requests wait and take turns;
+//! [`fetch`](mod@fetch) the way of a record; `groups` the coordinator of consumer groups; `parked` and `work` how requests wait and take turns;
 //! `topics` the replicas that it holds; `leadership` what clients of others' are told; the rest is a file per request.
 //!
 //! Invariants
@@ -42,6 +42,7 @@ mod delete_records;
 mod directories;
 mod fetch;
 mod figures;
+mod groups;
 mod inspect;
 mod job;
 mod jobs;
@@ -73,6 +74,7 @@ use cluster::Cluster;
 use delete_records::WaitingDeletions;
 use directories::Directories;
 use fetch::session::FetchSessions;
+use groups::GroupsHere;
 use jobs::Jobs;
 
 use parked::Parked;
@@ -207,6 +209,7 @@ struct State {
     purgatory: Purgatory<Parked>,
     waiting_deletions: WaitingDeletions,
     sessions: FetchSessions,
+    groups: GroupsHere,
     jobs: Jobs,
     steps: work::Steps,
     timers: Timers,
@@ -219,6 +222,7 @@ impl State {
         let slots = boot.config.max_incremental_fetch_session_cache_slots.max(0) as usize;
         let dirs = boot.dirs.into_iter().map(|dir| (dir.path, dir.state.err()));
         let replication = Replication::new(&boot.config);
+        let groups = GroupsHere::new(&boot.config);
         Self {
             config: boot.config,
             advertised: boot.advertised,
@@ -234,6 +238,7 @@ impl State {
             purgatory: Purgatory::default(),
             waiting_deletions: WaitingDeletions::default(),
             sessions: FetchSessions::new(slots, SESSION_EVICTION_MS),
+            groups,
             jobs: Jobs::default(),
             steps: work::Steps::new(),
             timers: Timers::default(),
@@ -269,6 +274,7 @@ impl State {
         let waiting = [
             self.purgatory.next_deadline(),
             self.timers.next(),
+            self.groups.next(),
             self.cluster_timeout(),
         ];
         waiting.into_iter().flatten().min()

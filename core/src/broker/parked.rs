@@ -3,6 +3,7 @@
 use super::State;
 use super::delete_records::DeletionWait;
 use super::fetch::FetchWait;
+use super::groups::GroupWait;
 use super::offsets::OffsetsWait;
 use super::produce::ProduceWait;
 use crate::cx::Cx;
@@ -19,6 +20,8 @@ pub(super) enum Parked {
     Fetch(Box<FetchWait>),
     Offsets(OffsetsWait),
     Deletion(Box<DeletionWait>),
+    /// In the hands of the group coordinator.
+    Group(Box<GroupWait>),
 }
 
 /// By how much a partition has grown, for its two kinds of readers.
@@ -73,6 +76,7 @@ impl State {
             self.low_watermark_moved(id);
         }
         self.watch_lag(cx, id);
+        self.groups_hear(cx, id);
         if let Some(proposal) = moved.proposal {
             self.propose(cx, id, proposal);
         }
@@ -124,7 +128,7 @@ impl State {
                 Some(Parked::Produce(_)) => self.produce_timed_out(id),
                 Some(Parked::Fetch(_)) => self.fetch_timed_out(cx, id),
                 Some(Parked::Deletion(_)) => self.deletion_timed_out(id),
-                Some(Parked::Offsets(_)) | None => drop(self.purgatory.take(id)),
+                Some(Parked::Offsets(_) | Parked::Group(_)) | None => drop(self.purgatory.take(id)),
             }
         }
     }
@@ -141,7 +145,7 @@ impl State {
             Some(Parked::Produce(wait)) => self.stop_waiting(id, &wait),
             Some(Parked::Fetch(wait)) => self.fetch_stops(id, &wait),
             Some(Parked::Deletion(wait)) => self.deletion_stops(id, &wait),
-            Some(Parked::Offsets(_)) | None => {}
+            Some(Parked::Offsets(_) | Parked::Group(_)) | None => {}
         }
     }
 }

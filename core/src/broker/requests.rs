@@ -4,6 +4,7 @@ use super::State;
 use super::admit::{Admitted, Body};
 use super::caller::Caller;
 use super::cluster::{Speaker, Word};
+use super::groups::Client;
 use crate::cx::Cx;
 use crate::io::{ConnId, ListenerId, RequestId};
 use crate::protocol::RequestBody;
@@ -21,6 +22,8 @@ impl State {
             return self.out.close(conn, "the broker is not running");
         }
         let caller = Caller::new(conn, request, listener, &admitted, cx.cause);
+        let (client_id, client_host) = (admitted.client_id.clone(), admitted.client_host.clone());
+        let client = || Client::new(client_id.as_ref(), client_host.as_ref());
         let body = match admitted.body {
             Body::Produce(produce) => {
                 return self.produce(cx, caller, admitted.client_id.as_ref(), produce);
@@ -39,6 +42,17 @@ impl State {
             RequestBody::UpdateMetadata(word) => self.hear(cx, caller, Word::UpdateMetadata(word)),
             RequestBody::ApiVersions(body) => self.api_versions(&caller, &body),
             RequestBody::UnsupportedApiVersions => self.unsupported_api_versions(&caller),
+            RequestBody::FindCoordinator(body) => self.find_coordinator(cx, &caller, &body),
+            RequestBody::JoinGroup(body) => self.join_group(cx, &caller, client(), &body),
+            RequestBody::SyncGroup(body) => self.sync_group(cx, &caller, &body),
+            RequestBody::Heartbeat(body) => self.heartbeat(cx, &caller, &body),
+            RequestBody::LeaveGroup(body) => self.leave_group(cx, &caller, &body),
+            RequestBody::OffsetCommit(body) => self.offset_commit(cx, &caller, &body),
+            RequestBody::OffsetFetch(body) => self.offset_fetch(cx, &caller, &body),
+            RequestBody::OffsetDelete(body) => self.offset_delete(cx, &caller, &body),
+            RequestBody::ListGroups(body) => self.list_groups(&caller, &body),
+            RequestBody::DescribeGroups(body) => self.describe_groups(&caller, &body),
+            RequestBody::DeleteGroups(body) => self.delete_groups(cx, &caller, &body),
             other => {
                 if let Some(unserved) = self.admin_request(cx, &caller, other) {
                     self.out.close(conn, format!("{} is not served", unserved.api()));

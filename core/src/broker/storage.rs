@@ -231,6 +231,7 @@ impl State {
         for waiting in partition.fail() {
             self.produce_part_done(waiting, Some(refused));
         }
+        self.groups_leave(cx, id);
         self.reschedule(id);
         self.wake_watchers(cx, id);
         self.low_watermark_moved(id);

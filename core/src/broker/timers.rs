@@ -107,6 +107,7 @@ impl State {
     pub(super) fn tick(&mut self, cx: &mut Cx) {
         self.expire(cx);
         self.cluster_tick(cx);
+        self.groups_tick(cx);
         while let Some(due) = self.timers.take(cx.now) {
             match due {
                 Due::Retention => {

@@ -3,6 +3,7 @@
 //! A job reads and never writes; whatever shall change on disk is queued by the owner when it takes
 //! the result. Jobs name files by path, since they may meet files that nobody opened.
 
+use super::load::{BatchesRead, ReadBatches};
 use super::lookup::{Locate, Located};
 use super::recovery::{Recover, Recovered};
 use super::reindex::{Reindex, Reindexed};
@@ -24,6 +25,8 @@ pub enum Job {
     Rebuild(Box<Rebuild>),
     /// Read a closed segment whose index was found wrong.
     Reindex(Reindex),
+    /// Read a log's records, a piece at a time.
+    ReadBatches(ReadBatches),
 }
 
 /// What a [`Job`] found. A file that cannot be read fails its log directory.
@@ -34,6 +37,7 @@ pub enum JobResult {
     Recovered(Result<Box<Recovered>, DiskError>),
     Rebuilt(Result<Box<Rebuilt>, DiskError>),
     Reindexed(Result<Reindexed, DiskError>),
+    BatchesRead(Result<BatchesRead, DiskError>),
 }
 
 /// How far a job has come, in bytes of `.log` files.
@@ -51,5 +55,6 @@ pub fn run_job(job: Job, disk: &dyn ReadAt, progress: &mut dyn FnMut(Progress)) 
         Job::Recover(job) => JobResult::Recovered(job.run(disk, progress).map(Box::new)),
         Job::Rebuild(job) => JobResult::Rebuilt(job.run(disk, progress).map(Box::new)),
         Job::Reindex(job) => JobResult::Reindexed(job.run(disk, progress)),
+        Job::ReadBatches(job) => JobResult::BatchesRead(job.run(disk)),
     }
 }

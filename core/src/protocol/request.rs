@@ -74,7 +74,15 @@ requests! {
     generated {
         ListOffsets: ListOffsetsRequest;
         Metadata: MetadataRequest;
+        OffsetCommit: OffsetCommitRequest;
+        OffsetFetch: OffsetFetchRequest;
         FindCoordinator: FindCoordinatorRequest;
+        JoinGroup: JoinGroupRequest;
+        Heartbeat: HeartbeatRequest;
+        LeaveGroup: LeaveGroupRequest;
+        SyncGroup: SyncGroupRequest;
+        DescribeGroups: DescribeGroupsRequest;
+        ListGroups: ListGroupsRequest;
         ApiVersions: ApiVersionsRequest;
         CreateTopics: CreateTopicsRequest;
         DeleteTopics: DeleteTopicsRequest;
@@ -90,6 +98,8 @@ requests! {
         AlterPartitionReassignments: AlterPartitionReassignmentsRequest;
         ListPartitionReassignments: ListPartitionReassignmentsRequest;
         AlterPartition: AlterPartitionRequest;
+        DeleteGroups: DeleteGroupsRequest;
+        OffsetDelete: OffsetDeleteRequest;
         DescribeCluster: DescribeClusterRequest;
         ListConfigResources: ListConfigResourcesRequest;
         DescribeTopicPartitions: DescribeTopicPartitionsRequest;
@@ -160,7 +170,7 @@ mod tests {
         };
         assert!(line(0, 2).starts_with("Produce version 2 is not served, only 3 to 13:"));
         assert!(line(1, 19).starts_with("Fetch version 19 is not served, only 4 to 18:"));
-        assert_eq!(line(8, 2), "OffsetCommit is not served here");
+        assert_eq!(line(24, 5), "AddPartitionsToTxn is not served here");
         assert!(line(999, 0).starts_with("unknown API key 999: this is no Kafka client"));
     }
 

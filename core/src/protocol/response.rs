@@ -96,7 +96,15 @@ responses! {
     generated {
         ListOffsets: ListOffsetsResponse;
         Metadata: MetadataResponse;
+        OffsetCommit: OffsetCommitResponse;
+        OffsetFetch: OffsetFetchResponse;
         FindCoordinator: FindCoordinatorResponse;
+        JoinGroup: JoinGroupResponse;
+        Heartbeat: HeartbeatResponse;
+        LeaveGroup: LeaveGroupResponse;
+        SyncGroup: SyncGroupResponse;
+        DescribeGroups: DescribeGroupsResponse;
+        ListGroups: ListGroupsResponse;
         ApiVersions: ApiVersionsResponse;
         CreateTopics: CreateTopicsResponse;
         DeleteTopics: DeleteTopicsResponse;
@@ -112,6 +120,8 @@ responses! {
         AlterPartitionReassignments: AlterPartitionReassignmentsResponse;
         ListPartitionReassignments: ListPartitionReassignmentsResponse;
         AlterPartition: AlterPartitionResponse;
+        DeleteGroups: DeleteGroupsResponse;
+        OffsetDelete: OffsetDeleteResponse;
         DescribeCluster: DescribeClusterResponse;
         ListConfigResources: ListConfigResourcesResponse;
         DescribeTopicPartitions: DescribeTopicPartitionsResponse;

@@ -257,19 +257,9 @@ fn the_codec_crate_keeps_the_bytes_of_the_other_apis() {
         .collect::<Vec<_>>()
     {
         seen += not_served! { sample;
-        OffsetCommit => round_trip::<kafka_wire::OffsetCommitRequest, kafka_wire::OffsetCommitResponse>(sample),
-        OffsetFetch => round_trip::<kafka_wire::OffsetFetchRequest, kafka_wire::OffsetFetchResponse>(sample),
-        JoinGroup => round_trip::<kafka_wire::JoinGroupRequest, kafka_wire::JoinGroupResponse>(sample),
-        Heartbeat => round_trip::<kafka_wire::HeartbeatRequest, kafka_wire::HeartbeatResponse>(sample),
-        LeaveGroup => round_trip::<kafka_wire::LeaveGroupRequest, kafka_wire::LeaveGroupResponse>(sample),
-        SyncGroup => round_trip::<kafka_wire::SyncGroupRequest, kafka_wire::SyncGroupResponse>(sample),
-        DescribeGroups => round_trip::<kafka_wire::DescribeGroupsRequest, kafka_wire::DescribeGroupsResponse>(sample),
-        ListGroups => round_trip::<kafka_wire::ListGroupsRequest, kafka_wire::ListGroupsResponse>(sample),
         AddPartitionsToTxn => round_trip::<kafka_wire::AddPartitionsToTxnRequest, kafka_wire::AddPartitionsToTxnResponse>(sample),
         EndTxn => round_trip::<kafka_wire::EndTxnRequest, kafka_wire::EndTxnResponse>(sample),
         WriteTxnMarkers => round_trip::<kafka_wire::WriteTxnMarkersRequest, kafka_wire::WriteTxnMarkersResponse>(sample),
-        DeleteGroups => round_trip::<kafka_wire::DeleteGroupsRequest, kafka_wire::DeleteGroupsResponse>(sample),
-        OffsetDelete => round_trip::<kafka_wire::OffsetDeleteRequest, kafka_wire::OffsetDeleteResponse>(sample),
         DescribeQuorum => round_trip::<kafka_wire::DescribeQuorumRequest, kafka_wire::DescribeQuorumResponse>(sample),
         DescribeProducers => round_trip::<kafka_wire::DescribeProducersRequest, kafka_wire::DescribeProducersResponse>(sample),
         DescribeTransactions => round_trip::<kafka_wire::DescribeTransactionsRequest, kafka_wire::DescribeTransactionsResponse>(sample),
@@ -280,5 +270,5 @@ fn the_codec_crate_keeps_the_bytes_of_the_other_apis() {
         InitializeShareGroupState => round_trip::<kafka_wire::InitializeShareGroupStateRequest, kafka_wire::InitializeShareGroupStateResponse>(sample),
         };
     }
-    assert!(seen >= 50, "{seen} frames");
+    assert!(seen >= 20, "{seen} frames");
 }

@@ -19,6 +19,8 @@ pub enum Timer {
     TellRetry,
     /// Time and again: leaders go back to where they are preferred.
     LeaderBalance,
+    /// Something is due in a consumer group: a member's session is over, say.
+    Group,
     /// Time and again: segments that are too old or too much are dropped.
     Retention,
 }
@@ -39,6 +41,7 @@ impl fmt::Display for Timer {
             Timer::LeaveRetry => "time to ask again to stop",
             Timer::TellRetry => "time to tell brokers again",
             Timer::LeaderBalance => "time to look whether leaders are where they are preferred",
+            Timer::Group => "time is up in a consumer group",
             Timer::Retention => "time to look for segments to drop",
         })
     }

@@ -240,7 +240,14 @@ impl<'a> Task<'a> {
         if admitted.is_none() {
             self.long_work = Some(frame);
         }
-        Ok(admitted.map(Box::new))
+        // A group remembers where its members are.
+        let placed = |mut request: Admitted| {
+            if request.api == ApiKey::JoinGroup {
+                request.client_host = Some(format!("/{}", self.connection.peer.ip()).into());
+            }
+            Box::new(request)
+        };
+        Ok(admitted.map(placed))
     }
 
     /// Admits a frame apart, so that unpacking its batches keeps no other connection of this thread waiting.

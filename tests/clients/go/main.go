@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -15,7 +18,11 @@ import (
 const (
 	perCodec     = 4
 	deleteBefore = 4
-	patience     = 20 * time.Second
+	patience     = 30 * time.Second
+
+	groupPartitions = 4
+	groupRecords    = 40
+	groupMore       = 8
 )
 
 var (
@@ -41,13 +48,16 @@ func main() {
 	}
 	defer client.Close()
 	p := probe{os.Args[1], os.Args[2], kadm.NewClient(client)}
-	report("create-topic", func(ctx context.Context) error { return p.make(ctx, p.topic) })
+	report("create-topic", func(ctx context.Context) error { return p.make(ctx, p.topic, 1) })
 	for c, codec := range codecs {
 		report("produce-"+codec, func(ctx context.Context) error { return p.produce(ctx, c) })
 	}
 	report("consume", p.consume)
 	report("list-offsets", p.listOffsets)
 	report("offsets-by-time", p.offsetsByTime)
+	report("group", p.group)
+	report("group-resume", p.groupResume)
+	report("group-leave", p.groupLeave)
 	report("delete-records", p.deleteRecords)
 	report("delete-topic", p.deleteTopic)
 }
@@ -97,8 +107,8 @@ func (p probe) records(c int) []*kgo.Record {
 	return records
 }
 
-func (p probe) make(ctx context.Context, topic string) error {
-	if _, err := p.admin.CreateTopic(ctx, 1, 1, nil, topic); err != nil {
+func (p probe) make(ctx context.Context, topic string, partitions int32) error {
+	if _, err := p.admin.CreateTopic(ctx, partitions, 1, nil, topic); err != nil {
 		return err
 	}
 	return p.untilListed(ctx, topic, true)
@@ -216,6 +226,156 @@ func (p probe) offsetsByTime(ctx context.Context) error {
 	return nil
 }
 
+// member of the group, and how many partitions it has.
+type member struct {
+	client     *kgo.Client
+	partitions atomic.Int32
+}
+
+func (p probe) grouped() string { return p.topic + "-group" }
+
+func (p probe) member() (*member, error) {
+	m := &member{}
+	count := func(sign int32) func(context.Context, *kgo.Client, map[string][]int32) {
+		return func(_ context.Context, _ *kgo.Client, changed map[string][]int32) {
+			m.partitions.Add(sign * int32(len(changed[p.grouped()])))
+		}
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(p.bootstrap), kgo.ConsumerGroup(p.grouped()),
+		kgo.ConsumeTopics(p.grouped()), kgo.DisableAutoCommit(), kgo.HeartbeatInterval(500*time.Millisecond),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.OnPartitionsAssigned(count(1)), kgo.OnPartitionsRevoked(count(-1)), kgo.OnPartitionsLost(count(-1)))
+	m.client = client
+	return m, err
+}
+
+func (p probe) members(count int) ([]*member, error) {
+	var members []*member
+	for range count {
+		m, err := p.member()
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+func assigned(ctx context.Context, members []*member, partitions int32) error {
+	for {
+		all := true
+		for _, m := range members {
+			all = all && m.partitions.Load() == partitions
+		}
+		if all {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("not each member has %d partitions", partitions)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (p probe) sendNumbers(ctx context.Context, from, count int) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(p.bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	var records []*kgo.Record
+	for number := from; number < from+count; number++ {
+		records = append(records, &kgo.Record{Topic: p.grouped(), Partition: int32(number % groupPartitions),
+			Value: []byte(strconv.Itoa(number))})
+	}
+	return client.ProduceSync(ctx, records...).FirstErr()
+}
+
+// receive reads that many numbers with all members, each number once.
+func receive(ctx context.Context, members []*member, from, count int) error {
+	var got []int
+	for len(got) < count && ctx.Err() == nil {
+		for _, m := range members {
+			soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+			for _, record := range m.client.PollFetches(soon).Records() {
+				number, err := strconv.Atoi(string(record.Value))
+				if err != nil {
+					cancel()
+					return err
+				}
+				got = append(got, number)
+			}
+			cancel()
+		}
+	}
+	slices.Sort(got)
+	var wanted []int
+	for number := from; number < from+count; number++ {
+		wanted = append(wanted, number)
+	}
+	return expect(fmt.Sprint(got), fmt.Sprint(wanted), "records")
+}
+
+func commitAndClose(ctx context.Context, members []*member) error {
+	for _, m := range members {
+		if err := m.client.CommitUncommittedOffsets(ctx); err != nil {
+			return err
+		}
+		m.client.Close()
+	}
+	return nil
+}
+
+func (p probe) group(ctx context.Context) error {
+	if err := p.make(ctx, p.grouped(), groupPartitions); err != nil {
+		return err
+	}
+	members, err := p.members(2)
+	if err != nil {
+		return err
+	}
+	if err := assigned(ctx, members, groupPartitions/2); err != nil {
+		return err
+	}
+	if err := p.sendNumbers(ctx, 0, groupRecords); err != nil {
+		return err
+	}
+	if err := receive(ctx, members, 0, groupRecords); err != nil {
+		return err
+	}
+	return commitAndClose(ctx, members)
+}
+
+func (p probe) groupResume(ctx context.Context) error {
+	if err := p.sendNumbers(ctx, groupRecords, groupMore); err != nil {
+		return err
+	}
+	members, err := p.members(1)
+	if err != nil {
+		return err
+	}
+	if err := receive(ctx, members, groupRecords, groupMore); err != nil {
+		return err
+	}
+	return commitAndClose(ctx, members)
+}
+
+func (p probe) groupLeave(ctx context.Context) error {
+	members, err := p.members(2)
+	if err != nil {
+		return err
+	}
+	if err := assigned(ctx, members, groupPartitions/2); err != nil {
+		return err
+	}
+	members[1].client.Close()
+	if err := assigned(ctx, members[:1], groupPartitions); err != nil {
+		return err
+	}
+	members[0].client.Close()
+	return nil
+}
+
 func (p probe) deleteRecords(ctx context.Context) error {
 	var before kadm.Offsets
 	before.AddOffset(p.topic, 0, deleteBefore, -1)
@@ -231,7 +391,7 @@ func (p probe) deleteRecords(ctx context.Context) error {
 
 func (p probe) deleteTopic(ctx context.Context) error {
 	gone := p.topic + "-gone"
-	if err := p.make(ctx, gone); err != nil {
+	if err := p.make(ctx, gone, 1); err != nil {
 		return err
 	}
 	if _, err := p.admin.DeleteTopic(ctx, gone); err != nil {

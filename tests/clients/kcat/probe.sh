@@ -65,11 +65,57 @@ offsets_by_time() {
   expect "$(offset_at "$before_ms")" 0 "before the first" && expect "$(offset_at $((before_ms + 3600000)))" -1 "after the last"
 }
 
+# kcat makes its topics by asking for them, so this one has one partition and one of two members none.
+group=$topic-group
+
+group() {
+  local got
+  kcat -L -t "$group" >/dev/null
+  seq 0 39 | kcat -P -t "$group" &&
+    got=$(kcat -G "$group" -X auto.offset.reset=earliest -c 40 "$group" 2>/dev/null) &&
+    expect "$got" "$(seq 0 39)" "records of the group"
+}
+
+group_resume() {
+  local got
+  seq 40 47 | kcat -P -t "$group" &&
+    got=$(kcat -G "$group" -X auto.offset.reset=earliest -c 8 "$group" 2>/dev/null) &&
+    expect "$got" "$(seq 40 47)" "records after a restart"
+}
+
+# said FILE TEXT: waits until the member has said so
+said() {
+  for _ in {1..200}; do
+    grep -q -- "$2" "$1" && return 0
+    sleep 0.1
+  done
+  echo "not within 20 s: $2"
+  return 1
+}
+
+group_leave() {
+  local directory one two outcome
+  directory=$(mktemp -d)
+  timeout 60 env kcat -b "$bootstrap" -G "$group" "$group" 2>"$directory/one" >/dev/null & one=$!
+  said "$directory/one" "assigned: $group \\[0\\]"
+  outcome=$?
+  timeout 60 env kcat -b "$bootstrap" -G "$group" "$group" 2>"$directory/two" >/dev/null & two=$!
+  said "$directory/two" "assigned" && kill "$one" && said "$directory/two" "assigned: $group \\[0\\]"
+  outcome=$((outcome + $?))
+  kill "$one" "$two" 2>/dev/null
+  wait "$one" "$two" 2>/dev/null
+  rm -r "$directory"
+  return "$outcome"
+}
+
 none create-topic
 kcat -L -t "$topic" >/dev/null 2>&1
 for codec in "${codecs[@]}"; do feature "produce-$codec" produce "$codec"; done
 feature consume consume
 feature list-offsets list_offsets
 feature offsets-by-time offsets_by_time
+feature group group
+feature group-resume group_resume
+feature group-leave group_leave
 none delete-records
 none delete-topic

@@ -7,6 +7,9 @@ CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 PER_CODEC = 4
 COUNT = PER_CODEC * len(CODECS)
 DELETE_BEFORE = 4
+GROUP_PARTITIONS = 4
+GROUP_RECORDS = 40
+GROUP_MORE = 8
 BASE_MS = int(time.time()) * 1000 - 60_000
 HEADERS = [("one", b"1"), ("empty", b""), ("null", None)]
 

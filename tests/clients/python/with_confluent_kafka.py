@@ -3,8 +3,8 @@
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
-from probe import (BASE_MS, CODECS, COUNT, DELETE_BEFORE, all_records, arguments, expect, records,
-                   report, until)
+from probe import (BASE_MS, CODECS, COUNT, DELETE_BEFORE, GROUP_MORE, GROUP_PARTITIONS, GROUP_RECORDS,
+                   all_records, arguments, expect, records, report, until)
 
 SECONDS = 20
 
@@ -21,8 +21,8 @@ class Client:
             "auto.offset.reset": "error",
         })
 
-    def make(self, topic):
-        made = self.admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])
+    def make(self, topic, partitions=1):
+        made = self.admin.create_topics([NewTopic(topic, num_partitions=partitions, replication_factor=1)])
         made[topic].result(SECONDS)
         until(lambda: topic in self.topics(), f"{topic} is listed")
 
@@ -86,6 +86,76 @@ class Client:
         until(lambda: gone not in self.topics(), f"{gone} is gone")
 
 
+    def group(self):
+        self.grouped = self.topic + "-group"
+        self.make(self.grouped, GROUP_PARTITIONS)
+        members = [self.member(), self.member()]
+        self.share(members)
+        self.send_numbers(range(GROUP_RECORDS))
+        got = self.receive(members, GROUP_RECORDS)
+        expect(sorted(got), list(range(GROUP_RECORDS)), "records of the group")
+        for member in members:
+            member.commit(asynchronous=False)
+            member.close()
+
+    def group_resume(self):
+        more = range(GROUP_RECORDS, GROUP_RECORDS + GROUP_MORE)
+        self.send_numbers(more)
+        member = self.member()
+        got = self.receive([member], GROUP_MORE)
+        expect(sorted(got), list(more), "records after a restart")
+        member.commit(asynchronous=False)
+        member.close()
+
+    def group_leave(self):
+        stays, leaves = self.member(), self.member()
+        self.share([stays, leaves])
+        leaves.close()
+        self.assigned([stays], GROUP_PARTITIONS)
+        stays.close()
+
+    def member(self):
+        member = Consumer({
+            "bootstrap.servers": self.bootstrap,
+            "group.id": self.grouped,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        })
+        member.subscribe([self.grouped])
+        return member
+
+    def share(self, members):
+        self.assigned(members, GROUP_PARTITIONS // len(members))
+
+    def assigned(self, members, partitions):
+        def all_have():
+            for member in members:
+                expect(member.poll(0.05), None, "a record before any was sent")
+            return all(len(member.assignment()) == partitions for member in members)
+
+        until(all_have, f"each member has {partitions} partitions", 2 * SECONDS)
+
+    def send_numbers(self, numbers):
+        producer = Producer({"bootstrap.servers": self.bootstrap})
+        for number in numbers:
+            producer.produce(self.grouped, value=str(number), partition=number % GROUP_PARTITIONS)
+        expect(producer.flush(SECONDS), 0, "records not acknowledged")
+
+    def receive(self, members, count):
+        got = []
+
+        def all_came():
+            for member in members:
+                message = member.poll(0.05)
+                if message is not None:
+                    expect(message.error(), None, "an error")
+                    got.append(int(message.value()))
+            return len(got) >= count
+
+        until(all_came, f"{count} records come", 2 * SECONDS)
+        return got
+
+
 def main():
     client = Client(*arguments())
     report("create-topic", client.make, client.topic)
@@ -94,6 +164,9 @@ def main():
     report("consume", client.consume)
     report("list-offsets", client.list_offsets)
     report("offsets-by-time", client.offsets_by_time)
+    report("group", client.group)
+    report("group-resume", client.group_resume)
+    report("group-leave", client.group_leave)
     report("delete-records", client.delete_records)
     report("delete-topic", client.delete_topic)
     client.consumer.close()

@@ -3,8 +3,8 @@
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient, NewTopic
 
-from probe import (BASE_MS, CODECS, COUNT, DELETE_BEFORE, all_records, arguments, expect, records,
-                   report, until)
+from probe import (BASE_MS, CODECS, COUNT, DELETE_BEFORE, GROUP_MORE, GROUP_PARTITIONS, GROUP_RECORDS,
+                   all_records, arguments, expect, records, report, until)
 
 SECONDS = 20
 
@@ -30,8 +30,8 @@ class Client:
             consumer_timeout_ms=SECONDS * 1000,
         )
 
-    def make(self, topic):
-        self.admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])
+    def make(self, topic, partitions=1):
+        self.admin.create_topics([NewTopic(topic, num_partitions=partitions, replication_factor=1)])
         until(lambda: topic in self.admin.list_topics(), f"{topic} is listed")
 
     def produce(self, codec):
@@ -87,6 +87,72 @@ class Client:
         until(lambda: gone not in self.admin.list_topics(), f"{gone} is gone")
 
 
+    def group(self):
+        self.grouped = self.topic + "-group"
+        self.make(self.grouped, GROUP_PARTITIONS)
+        members = [self.member(), self.member()]
+        self.assigned(members, GROUP_PARTITIONS // len(members))
+        self.send_numbers(range(GROUP_RECORDS))
+        got = self.receive(members, GROUP_RECORDS)
+        expect(sorted(got), list(range(GROUP_RECORDS)), "records of the group")
+        for member in members:
+            member.commit()
+            member.close()
+
+    def group_resume(self):
+        more = range(GROUP_RECORDS, GROUP_RECORDS + GROUP_MORE)
+        self.send_numbers(more)
+        member = self.member()
+        got = self.receive([member], GROUP_MORE)
+        expect(sorted(got), list(more), "records after a restart")
+        member.commit()
+        member.close()
+
+    def group_leave(self):
+        stays, leaves = self.member(), self.member()
+        self.assigned([stays, leaves], GROUP_PARTITIONS // 2)
+        leaves.close()
+        self.assigned([stays], GROUP_PARTITIONS)
+        stays.close()
+
+    def member(self):
+        member = KafkaConsumer(
+            bootstrap_servers=self.bootstrap,
+            group_id=self.grouped,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            heartbeat_interval_ms=500,
+        )
+        member.subscribe([self.grouped])
+        return member
+
+    def assigned(self, members, partitions):
+        def all_have():
+            for member in members:
+                expect(member.poll(timeout_ms=100), {}, "records before any was sent")
+            return all(len(member.assignment()) == partitions for member in members)
+
+        until(all_have, f"each member has {partitions} partitions", 2 * SECONDS)
+
+    def send_numbers(self, numbers):
+        producer = KafkaProducer(bootstrap_servers=self.bootstrap)
+        for number in numbers:
+            producer.send(self.grouped, value=str(number).encode(), partition=number % GROUP_PARTITIONS).get(SECONDS)
+        producer.close()
+
+    def receive(self, members, count):
+        got = []
+
+        def all_came():
+            for member in members:
+                for messages in member.poll(timeout_ms=100).values():
+                    got.extend(int(message.value) for message in messages)
+            return len(got) >= count
+
+        until(all_came, f"{count} records come", 2 * SECONDS)
+        return got
+
+
 def main():
     client = Client(*arguments())
     report("create-topic", client.make, client.topic)
@@ -95,6 +161,9 @@ def main():
     report("consume", client.consume)
     report("list-offsets", client.list_offsets)
     report("offsets-by-time", client.offsets_by_time)
+    report("group", client.group)
+    report("group-resume", client.group_resume)
+    report("group-leave", client.group_leave)
     report("delete-records", client.delete_records)
     report("delete-topic", client.delete_topic)
     client.consumer.close()

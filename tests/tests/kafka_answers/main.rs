@@ -32,7 +32,12 @@ fn answers_are_those_of_kafka_but_for_the_rows_of_differences() {
     let external = std::env::var("HIGHWATER_BOOTSTRAP").ok();
     let blesses = std::env::var_os("HIGHWATER_BLESS").is_some();
     let broker = external.is_none();
-    let broker = broker.then(|| TestBroker::start(&["auto.create.topics.enable=false"]));
+    let broker = broker.then(|| {
+        TestBroker::start(&[
+            "auto.create.topics.enable=false",
+            "offsets.topic.replication.factor=1",
+        ])
+    });
     let bootstrap = external.clone().or(broker.as_ref().map(TestBroker::address));
     let answers = ask_all(
         &bootstrap.expect("a broker was started or named"),

@@ -36,18 +36,6 @@ pub const ROWS: &[(&str, &str)] = &[
     ("Fetch 12: a partition's limit below none", NO_LIMIT),
     ("Fetch 12: an isolation level that does not exist", NO_LIMIT),
     ("Fetch 12: a partition named twice", TWICE),
-    ("FindCoordinator 0: of a group", "consumer groups"),
-    ("FindCoordinator 1: of a group", "consumer groups"),
-    ("FindCoordinator 2: of a group", "consumer groups"),
-    ("FindCoordinator 3: of a group", "consumer groups"),
-    ("FindCoordinator 4: of a group", "consumer groups"),
-    ("FindCoordinator 5: of a group", "consumer groups"),
-    ("FindCoordinator 6: of a group", "consumer groups"),
-    ("FindCoordinator 4: of an empty group", "consumer groups"),
-    (
-        "FindCoordinator 4: of what does not exist",
-        "a kind of coordinator that does not exist",
-    ),
     (
         "IncrementalAlterConfigs 1: an unknown operation",
         "an operation that does not exist in IncrementalAlterConfigs",

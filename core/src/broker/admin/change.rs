@@ -1,5 +1,6 @@
 //! Which requests change the cluster, and how each comes to its decision and its answer.
 
+use super::topics::on_demand;
 use super::{
     Node, Outcome, alter_configs, alter_partition_reassignments, create_partitions, create_topics,
     delete_topics, elect_leaders, incremental_alter_configs, list_partition_reassignments,
@@ -7,9 +8,9 @@ use super::{
 use crate::config::BrokerConfig;
 use crate::controller::{CallerToken, Controller};
 use crate::cx::Cx;
-use crate::protocol::messages::create_topics_request::CreatableTopic;
+use crate::protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use crate::protocol::messages::{CreateTopicsRequest, message};
-use crate::protocol::{RequestBody, ResponseBody};
+use crate::protocol::{RequestBody, ResponseBody, StrBytes};
 use crate::types::Millis;
 
 /// As a broker asks the controller for topics that clients named.
@@ -94,10 +95,18 @@ pub fn creation_on_demand(config: &BrokerConfig, names: &[String]) -> CreateTopi
         request.topics = names
             .iter()
             .map(|name| {
+                let new = on_demand(config, name);
                 message(|topic: &mut CreatableTopic| {
                     topic.name = name.as_str().into();
-                    topic.num_partitions = -1;
-                    topic.replication_factor = -1;
+                    topic.num_partitions = new.num_partitions;
+                    topic.replication_factor = new.replication_factor;
+                    let configs = new.configs.iter().map(|(key, value)| {
+                        message(|config: &mut CreatableTopicConfig| {
+                            config.name = key.as_str().into();
+                            config.value = value.as_deref().map(StrBytes::from);
+                        })
+                    });
+                    topic.configs = configs.collect();
                 })
             })
             .collect();

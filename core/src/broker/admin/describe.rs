@@ -1,4 +1,4 @@
-//! DescribeCluster, DescribeTopicPartitions (KIP-966), FindCoordinator.
+//! DescribeCluster, DescribeTopicPartitions (KIP-966).
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,9 @@ use crate::protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use crate::protocol::messages::describe_topic_partitions_response::{
     Cursor, DescribeTopicPartitionsResponsePartition, DescribeTopicPartitionsResponseTopic,
 };
-use crate::protocol::messages::find_coordinator_response::Coordinator;
 use crate::protocol::messages::{
     DescribeClusterRequest, DescribeClusterResponse, DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse, FindCoordinatorRequest, FindCoordinatorResponse, message,
+    DescribeTopicPartitionsResponse, message,
 };
 
 /// `endpoint_type` of brokers; 2 would be controllers, which listen nowhere here.
@@ -162,33 +161,6 @@ fn slice(
                     answer.eligible_leader_replicas = Some(Vec::new());
                     answer.last_known_elr = Some(Vec::new());
                     answer.offline_replicas = offline(cluster, partition);
-                })
-            })
-            .collect();
-    })
-}
-
-/// There is no coordinator yet, neither of groups nor of transactions: clients ask again.
-pub fn find_coordinator(request: &FindCoordinatorRequest, version: i16) -> FindCoordinatorResponse {
-    let code = ErrorCode::CoordinatorNotAvailable.code();
-    message(|answer: &mut FindCoordinatorResponse| {
-        if version < 4 {
-            answer.error_code = code;
-            answer.error_message = None;
-            answer.node_id = -1;
-            answer.port = -1;
-            return;
-        }
-        answer.coordinators = request
-            .coordinator_keys
-            .iter()
-            .map(|key| {
-                message(|coordinator: &mut Coordinator| {
-                    coordinator.key = key.clone();
-                    coordinator.error_code = code;
-                    coordinator.error_message = None;
-                    coordinator.node_id = -1;
-                    coordinator.port = -1;
                 })
             })
             .collect();

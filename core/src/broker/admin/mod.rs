@@ -26,7 +26,7 @@ use crate::types::BrokerId;
 
 pub use change::{CREATION_ON_DEMAND_VERSION, change, creation_on_demand, is_change};
 pub use configs::{alter_configs, describe_configs, incremental_alter_configs};
-pub use describe::{describe_cluster, describe_topic_partitions, find_coordinator};
+pub use describe::{describe_cluster, describe_topic_partitions};
 pub use elections::elect_leaders;
 pub use metadata::{metadata, topics_to_create};
 pub use reassignments::{alter_partition_reassignments, list_partition_reassignments};

@@ -7,6 +7,7 @@ use crate::config::{BrokerConfig, describe};
 use crate::coordination::Multi;
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
+use crate::group::OFFSETS_TOPIC;
 use crate::metadata::placement::UsableBroker;
 use crate::metadata::topics::{self, Creation, NewTopic};
 use crate::metadata::{Decide, TopicImage};
@@ -113,12 +114,7 @@ pub fn create_topics_on_demand(
         topics: Vec::new(),
     };
     for name in names {
-        let new = NewTopic {
-            name: name.clone(),
-            num_partitions: -1,
-            replication_factor: -1,
-            ..NewTopic::default()
-        };
+        let new = on_demand(config, name);
         let created = topics::create(
             changes.metadata.image(),
             config,
@@ -130,6 +126,30 @@ pub fn create_topics_on_demand(
         let _ = created.and_then(|creation| changes.make(&creation.name, &creation.multi));
     }
     changes.finish(())
+}
+
+/// A topic as the broker makes it by itself: an internal one as it must be, any other with the defaults.
+pub(super) fn on_demand(config: &BrokerConfig, name: &str) -> NewTopic {
+    if name != OFFSETS_TOPIC {
+        return NewTopic {
+            name: name.to_owned(),
+            num_partitions: -1,
+            replication_factor: -1,
+            ..NewTopic::default()
+        };
+    }
+    let configs = [
+        ("cleanup.policy", "compact".to_owned()),
+        ("compression.type", "producer".to_owned()),
+        ("segment.bytes", config.offsets_topic_segment_bytes.to_string()),
+    ];
+    NewTopic {
+        name: name.to_owned(),
+        num_partitions: config.offsets_topic_num_partitions,
+        replication_factor: config.offsets_topic_replication_factor,
+        configs: configs.map(|(key, value)| (key.to_owned(), Some(value))).into(),
+        ..NewTopic::default()
+    }
 }
 
 fn new_topic(topic: &CreatableTopic) -> NewTopic {

@@ -263,7 +263,7 @@ impl State {
                 let Some(partition) = topic.partitions.get(at) else {
                     return next_topic(under_way);
                 };
-                self.partition_told(&topic.name, topic.topic_id, partition);
+                self.partition_told(cx, &topic.name, topic.topic_id, partition);
             }
             _ => return false,
         }

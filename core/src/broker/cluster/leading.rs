@@ -248,6 +248,19 @@ impl State {
         );
     }
 
+    /// A topic that this broker needs itself. False when the controller is another.
+    pub(in crate::broker) fn create_here_if_controller(&mut self, cx: &mut Cx, name: &str) -> bool {
+        let nodes = self.nodes_of_controller();
+        let config = self.config.clone();
+        let controller = self.cluster.controller.as_mut();
+        let Some(controller) = controller.filter(|controller| controller.is_serving()) else {
+            return false;
+        };
+        admin::create_topics_on_demand(&mut **controller, cx, &config, &nodes, &[name.to_owned()]);
+        self.controller_goes_on(cx);
+        true
+    }
+
     pub(super) fn ask_own_controller(&mut self, cx: &mut Cx, request: AlterPartitionRequest) {
         let caller = self.token(Waits::Proposals);
         let version = ALTER_PARTITION_VERSION;

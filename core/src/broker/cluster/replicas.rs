@@ -57,10 +57,12 @@ impl State {
             };
             let transition = partition.make_leader(cx, &self.replication, &state)?;
             self.transition_made(cx, id, transition);
+            self.groups_follow_leadership(cx, id);
         } else {
             let transition = partition.make_follower(cx, &state)?;
             let begins_anew = transition.new_epoch;
             let is_online = partition.is_online();
+            self.groups_leave(cx, id);
             self.transition_made(cx, id, transition);
             if begins_anew {
                 self.fetch_no_more(id);
@@ -207,6 +209,7 @@ impl State {
             return Err(Refused::new(ErrorCode::FencedLeaderEpoch, why));
         }
         self.fetch_no_more(id);
+        self.groups_leave(cx, id);
         if !told.delete_partition {
             // It goes on being known, as a follower of nobody, until the next word.
             return Ok(());

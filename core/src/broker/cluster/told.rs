@@ -40,11 +40,21 @@ impl State {
     }
 
     /// One partition stands so, or its topic is going.
-    pub(super) fn partition_told(&mut self, topic: &Arc<str>, id: Uuid, told: &UpdateMetadataPartition) {
+    pub(super) fn partition_told(
+        &mut self,
+        cx: &mut Cx,
+        topic: &Arc<str>,
+        id: Uuid,
+        told: &UpdateMetadataPartition,
+    ) {
         let image = Arc::make_mut(&mut self.image);
         if told.leader == LEADER_DURING_DELETE {
+            let deleted = image.topic(topic).map(|topic| topic.id);
             image.remove_topic(topic);
             self.cluster.deleting.insert(topic.clone());
+            if let Some(id) = deleted {
+                self.groups_forget_topic(cx, topic, id);
+            }
             return;
         }
         self.cluster.deleting.remove(topic);

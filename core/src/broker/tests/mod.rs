@@ -4,6 +4,7 @@ mod answers;
 mod bad_input;
 mod client;
 mod deletion;
+mod groups;
 mod lives;
 mod races;
 mod requests;

@@ -141,6 +141,7 @@ fn write_debug(fact: &Fact, to: &mut impl Write) -> fmt::Result {
     match fact {
         Fact::World(fact) => write!(to, "{fact:?}"),
         Fact::Control(fact) => write!(to, "{fact:?}"),
+        Fact::Group(fact) => write!(to, "{fact:?}"),
         fact => write!(to, "{fact:?}"),
     }
 }
@@ -154,6 +155,7 @@ pub fn fields(event: &Event) -> Vec<(String, String)> {
     let value = match &event.fact {
         Fact::World(fact) => serde_json::to_value(fact),
         Fact::Control(fact) => serde_json::to_value(fact),
+        Fact::Group(fact) => serde_json::to_value(fact),
         fact => serde_json::to_value(fact),
     };
     if let Ok(Value::Object(variant)) = value

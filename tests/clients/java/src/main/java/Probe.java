@@ -1,6 +1,7 @@
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Future;
@@ -27,6 +28,9 @@ public final class Probe implements AutoCloseable {
     private static final long DELETE_BEFORE = 4;
     private static final long BASE_MS = System.currentTimeMillis() / 1000 * 1000 - 60_000;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final int GROUP_PARTITIONS = 4;
+    private static final int GROUP_RECORDS = 40;
+    private static final int GROUP_MORE = 8;
 
     private interface Check {
         void run() throws Exception;
@@ -57,6 +61,9 @@ public final class Probe implements AutoCloseable {
             report("consume", probe::consume);
             report("list-offsets", probe::listOffsets);
             report("offsets-by-time", probe::offsetsByTime);
+            report("group", probe::group);
+            report("group-resume", probe::groupResume);
+            report("group-leave", probe::groupLeave);
             report("delete-records", probe::deleteRecords);
             report("delete-topic", probe::deleteTopic);
         }
@@ -100,7 +107,11 @@ public final class Probe implements AutoCloseable {
     }
 
     private void make(String name) throws Exception {
-        admin.createTopics(List.of(new NewTopic(name, 1, (short) 1))).all().get();
+        make(name, 1);
+    }
+
+    private void make(String name, int partitions) throws Exception {
+        admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all().get();
         until(() -> admin.listTopics().names().get().contains(name), name + " is listed");
     }
 
@@ -171,6 +182,91 @@ public final class Probe implements AutoCloseable {
         expect(offset(OffsetSpec.forTimestamp(BASE_MS + 2001)), 9L, "a time that a record has");
         expect(offset(OffsetSpec.forTimestamp(BASE_MS + 3_600_000)), -1L, "after the last");
         expect(offset(OffsetSpec.maxTimestamp()), COUNT - 1L, "of the greatest time");
+    }
+
+    private String grouped() {
+        return topic + "-group";
+    }
+
+    private KafkaConsumer<byte[], byte[]> member() {
+        Map<String, Object> properties = Map.of(
+                "bootstrap.servers", bootstrap,
+                "group.id", grouped(),
+                "enable.auto.commit", false,
+                "auto.offset.reset", "earliest",
+                "heartbeat.interval.ms", 500);
+        var bytes = new ByteArrayDeserializer();
+        var member = new KafkaConsumer<>(properties, bytes, bytes);
+        member.subscribe(List.of(grouped()));
+        return member;
+    }
+
+    private void group() throws Exception {
+        make(grouped(), GROUP_PARTITIONS);
+        try (var one = member(); var two = member()) {
+            var members = List.of(one, two);
+            assigned(members, GROUP_PARTITIONS / 2);
+            sendNumbers(0, GROUP_RECORDS);
+            expect(receive(members, GROUP_RECORDS), numbers(0, GROUP_RECORDS), "records of the group");
+            members.forEach(KafkaConsumer::commitSync);
+        }
+    }
+
+    private void groupResume() throws Exception {
+        sendNumbers(GROUP_RECORDS, GROUP_MORE);
+        try (var member = member()) {
+            var got = receive(List.of(member), GROUP_MORE);
+            expect(got, numbers(GROUP_RECORDS, GROUP_MORE), "records after a restart");
+            member.commitSync();
+        }
+    }
+
+    private void groupLeave() throws Exception {
+        try (var stays = member()) {
+            try (var leaves = member()) {
+                assigned(List.of(stays, leaves), GROUP_PARTITIONS / 2);
+            }
+            assigned(List.of(stays), GROUP_PARTITIONS);
+        }
+    }
+
+    private static void assigned(Collection<KafkaConsumer<byte[], byte[]>> members, int partitions)
+            throws Exception {
+        until(() -> {
+            for (var member : members) {
+                expect(member.poll(Duration.ofMillis(50)).count(), 0, "records before any was sent");
+            }
+            return members.stream().allMatch(member -> member.assignment().size() == partitions);
+        }, "each member has " + partitions + " partitions");
+    }
+
+    private void sendNumbers(int first, int count) throws Exception {
+        var bytes = new ByteArraySerializer();
+        try (var producer = new KafkaProducer<>(Map.of("bootstrap.servers", bootstrap), bytes, bytes)) {
+            for (int number = first; number < first + count; number++) {
+                byte[] value = bytes(Integer.toString(number));
+                producer.send(new ProducerRecord<>(grouped(), number % GROUP_PARTITIONS, null, value));
+            }
+        }
+    }
+
+    private static List<Integer> receive(Collection<KafkaConsumer<byte[], byte[]>> members, int count)
+            throws Exception {
+        List<Integer> got = new ArrayList<>();
+        until(() -> {
+            for (var member : members) {
+                for (var record : member.poll(Duration.ofMillis(50))) {
+                    got.add(Integer.parseInt(new String(record.value(), StandardCharsets.UTF_8)));
+                }
+            }
+            return got.size() >= count;
+        }, count + " records come");
+        got.sort(null);
+        return got;
+    }
+
+    private static List<Integer> numbers(int first, int count) {
+        return java.util.stream.IntStream.range(first, first + count).boxed().toList();
     }
 
     private void deleteRecords() throws Exception {

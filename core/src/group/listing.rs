@@ -1,0 +1,43 @@
+//! What operators see of groups: ListGroups with its filters.
+
+use std::collections::BTreeSet;
+
+use super::classic::ClassicGroup;
+use super::shard::GroupShard;
+
+/// The type of every group here, as ListGroups names it.
+pub const CLASSIC: &str = "Classic";
+
+/// Which groups are asked for; an empty filter lets all through.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    states: BTreeSet<String>,
+    types: BTreeSet<String>,
+}
+
+impl Filter {
+    /// Names are compared without regard to case.
+    pub fn new<'a>(states: impl Iterator<Item = &'a str>, types: impl Iterator<Item = &'a str>) -> Self {
+        let lower = |name: &str| name.trim().to_lowercase();
+        Self {
+            states: states.map(lower).collect(),
+            types: types.map(lower).collect(),
+        }
+    }
+
+    fn takes(&self, group: &ClassicGroup) -> bool {
+        let state = group.state().name().to_lowercase();
+        (self.states.is_empty() || self.states.contains(&state))
+            && (self.types.is_empty() || self.types.contains(&CLASSIC.to_lowercase()))
+    }
+}
+
+impl GroupShard {
+    pub fn list<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = &'a ClassicGroup> {
+        self.groups.values().filter(|group| filter.takes(group))
+    }
+
+    pub fn group(&self, id: &str) -> Option<&ClassicGroup> {
+        self.groups.get(id)
+    }
+}

@@ -442,3 +442,41 @@ fn damage_is_complained_of() {
         assert!(complaint(&text).is_some(), "{file}: no complaint in\n{text}");
     }
 }
+
+#[test]
+fn the_disks_of_a_simulated_cluster() {
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let directory = tempfile::tempdir().expect("make a temporary directory");
+    for (number, script) in ["acks/all_survives_the_leader", "truncation/fast_leader_changes"]
+        .iter()
+        .enumerate()
+    {
+        let to = directory.path().join(number.to_string());
+        let mut sim = std::process::Command::new(highwater_tests::broker::binary());
+        sim.arg("sim").arg(tests.join("scenarios").join(script));
+        let output = sim
+            .arg("--dump-dir")
+            .arg(&to)
+            .output()
+            .expect("run highwater sim");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let logs = (1..=3).map(|broker| to.join(format!("broker-{broker}/t-0/00000000000000000000.log")));
+        let logs: Vec<PathBuf> = logs.filter(|log| log.exists()).collect();
+        assert!(logs.len() >= 2, "{script}: a log of each replica");
+        let text = dump_log_segments(&logs, &["--deep-iteration", "--print-data-log"]);
+        assert_eq!(complaint(&text), None, "in\n{text}");
+        assert!(
+            text.contains("isvalid: true") && text.contains("payload: 102:0"),
+            "{text}"
+        );
+        let indexes = logs.iter().map(|log| log.with_extension("index"));
+        let indexes: Vec<PathBuf> = indexes.collect();
+        let sane = dump_log_segments(&indexes, &["--index-sanity-check"]);
+        let passed = sane.matches("passed sanity check.").count() + sane.matches(".index is empty.").count();
+        assert_eq!(passed, indexes.len(), "in\n{sane}");
+    }
+}

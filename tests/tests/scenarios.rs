@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use highwater_core::sim::script::Command;
 use highwater_core::sim::story::{MOST_WORDS, Moment};
 use highwater_core::sim::{Player, Script, Story, Teller};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -27,6 +28,11 @@ fn main() {
             let of = story_of(path);
             move || keeps_the_rules(&of)
         }));
+    }
+    for changed in CHANGED {
+        let (root, name) = (root.clone(), changed.script);
+        let name = format!("{name}.story has another right answer with another fault");
+        trials.push(Trial::test(name, move || changes_with_the_fault(&root, changed)));
     }
     trials.push(Trial::test("there_are_scripts", move || {
         if found.is_empty() {
@@ -139,6 +145,91 @@ fn written_commands_are_the_same(path: &Path) -> Result<(), Failed> {
     } else {
         Err(format!("it is another script when it is written:\n{written}").into())
     }
+}
+
+/// A fault or a setting changed in a script, and the moment whose question has another right answer then.
+struct Changed {
+    script: &'static str,
+    /// What stands in it, and what takes its place.
+    changes: &'static [(&'static str, &'static str)],
+    moment: &'static str,
+    right: [&'static str; 2],
+}
+
+const CHANGED: &[Changed] = &[
+    Changed {
+        script: "acks/one_is_lost_with_the_leader",
+        changes: &[
+            ("cut 2 1\ncut 3 1\n", ""),
+            ("step until RecordsAcknowledged\n", "run 1s\n"),
+        ],
+        moment: "died",
+        right: ["none", "all of them"],
+    },
+    Changed {
+        script: "acks/none_before_append",
+        changes: &[("step until PacketSent what=Produce\n", "run 1s\n")],
+        moment: "died",
+        right: ["none", "all of it"],
+    },
+    Changed {
+        script: "acks/all_before_answer",
+        changes: &[("safe acks=all\n", "safe acks=all idempotent\n")],
+        moment: "died",
+        right: ["twice", "once"],
+    },
+    Changed {
+        script: "election/unclean_on_loses",
+        changes: &[("election.enable=true", "election.enable=false")],
+        moment: "died",
+        right: ["none", "all of them"],
+    },
+    Changed {
+        script: "choice/available",
+        changes: &[("acks=1", "acks=all"), ("insync.replicas=1", "insync.replicas=2")],
+        moment: "told",
+        right: ["only what was replicated", "all of them"],
+    },
+    Changed {
+        script: "truncation/high_watermark_diverges",
+        changes: &[("=high-watermark", "=leader-epoch")],
+        moment: "new",
+        right: [
+            "nowhere: it keeps all that it has",
+            "where its record and the new one part",
+        ],
+    },
+];
+
+/// The right answer is the run's: with another fault it is another.
+fn changes_with_the_fault(root: &Path, changed: &Changed) -> Result<(), Failed> {
+    let (text, story) = read(&root.join(changed.script))?;
+    let mut other = text.clone();
+    for (from, to) in changed.changes {
+        if !other.contains(from) {
+            return Err(format!("`{from}` is not in {}", changed.script).into());
+        }
+        other = other.replace(from, to);
+    }
+    for (text, right) in [text, other].into_iter().zip(changed.right) {
+        let script = Script::parse(&text).map_err(|bad| bad.to_string())?;
+        // What the script expects holds with its own faults only.
+        let commands = script.lines.into_iter().filter_map(|line| line.command);
+        let commands = commands.filter(|command| !matches!(command, Command::Expect(_)));
+        let teller = Teller::new(Story::parse(&story).map_err(|bad| bad.to_string())?)?;
+        let mut player = Player::new().without_invariants().telling(teller);
+        let played = player.play_all(&Script::of(commands));
+        played.map_err(|failure| failure.to_string())?;
+        let teller = player.teller().ok_or("there is no teller")?;
+        let mut moments = teller.story().moments.iter();
+        let at = moments.position(|moment| moment.name == changed.moment);
+        let prediction = teller.prediction(at.ok_or("there is no such moment")?)?;
+        let found = prediction.ok_or("it asks nothing")?;
+        if found.right().answer != right {
+            return Err(format!("`{}` is right, not `{right}`, in\n{text}", found.right().answer).into());
+        }
+    }
+    Ok(())
 }
 
 /// What the lab's stage of a cluster can put in focus, before the colon.

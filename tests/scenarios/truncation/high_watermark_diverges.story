@@ -36,17 +36,20 @@ moment   new
 when     RecordsAcknowledged
 say      A new record gets the free offset {base_offset}, and is acknowledged.
 focus    row:{short.at} promises
+ask      Broker {died.broker} comes back, with the old record at that offset. Where will it cut its log?
+accept   {back.to}
+choice   {told.leo leader:t-0 t-0} = nowhere: it keeps all that it has | Whoever asks where its last epoch ends with the leader
+         learns that its last record is another one.
+choice   {short.start_offset} = where its record and the new one part | Whoever goes by its own high watermark asks nobody, and
+         all that it has lies below.
 | A new record gets the free offset 1, and is acknowledged.
+| ? Broker 2 comes back, with the old record at that offset. Where will it cut its log?
+| + nowhere: it keeps all that it has: Whoever asks where its last epoch ends with the leader learns that its last record is another one.
+| - where its record and the new one part: Whoever goes by its own high watermark asks nobody, and all that it has lies below.
 
 moment   back
-when     LeaderFollowed leader={short.at}
-say      Broker {at} is back, and truncates by its high watermark, {hw at t-0}. Its old record lies below that, so it keeps it.
+when     FollowerTruncates at={died.broker}
+say      It truncates by its own high watermark, {to}: the old record lies below that, so it stays, and differs from the
+         leader's for good.
 focus    row:{at} row:{leader}
-ask      What is at offset {new.base_offset} now?
-accept   {leo back.at t-0}
-choice   {new.leo short.at t-0} = a different record on each | Each keeps what it has, and neither asks the other.
-choice   {new.base_offset} = the leader's record on both | The follower would have to cut its log, and it sees no reason to.
-| Broker 2 is back, and truncates by its high watermark, 2. Its old record lies below that, so it keeps it.
-| ? What is at offset 1 now?
-| + a different record on each: Each keeps what it has, and neither asks the other.
-| - the leader's record on both: The follower would have to cut its log, and it sees no reason to.
+| It truncates by its own high watermark, 2: the old record lies below that, so it stays, and differs from the leader's for good.

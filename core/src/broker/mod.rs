@@ -73,6 +73,7 @@ use caller::Outbox;
 use cluster::Cluster;
 use delete_records::WaitingDeletions;
 use directories::Directories;
+use fetch::FarReads;
 use fetch::session::FetchSessions;
 use groups::GroupsHere;
 use jobs::Jobs;
@@ -210,6 +211,7 @@ struct State {
     waiting_deletions: WaitingDeletions,
     sessions: FetchSessions,
     groups: GroupsHere,
+    far_reads: FarReads,
     jobs: Jobs,
     steps: work::Steps,
     timers: Timers,
@@ -239,6 +241,7 @@ impl State {
             waiting_deletions: WaitingDeletions::default(),
             sessions: FetchSessions::new(slots, SESSION_EVICTION_MS),
             groups,
+            far_reads: FarReads::default(),
             jobs: Jobs::default(),
             steps: work::Steps::new(),
             timers: Timers::default(),

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::floor::{Halving, floor_in_file};
 use super::names::{FileKind, segment_file};
 use super::offset_index::{self, OffsetEntry};
+use super::stretch::{STRETCH_BYTES, Stretch};
 use super::walk::{Step, Walk};
 use crate::disk::{DirId, FileId, ReadAt};
 use crate::error::DiskError;
@@ -52,6 +53,8 @@ pub struct Lookup {
 pub enum StartFrom {
     /// Look into the closed segment's `.index`.
     IndexFile,
+    /// A look-up before has brought this entry of it along; if it is wrong by now, look into the file.
+    Remembered(OffsetEntry),
     /// The active segment's index, in memory, has said so.
     Entry(Option<OffsetEntry>),
 }
@@ -103,6 +106,8 @@ pub struct FileRange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
     pub outcome: Outcome,
+    /// Of the index, if its file was searched: for the look-ups that follow.
+    pub stretch: Option<Stretch>,
     /// Base offset of the segment if its index disagrees with its `.log`; the answer is right all the same.
     pub wrong_index: Option<Offset>,
 }
@@ -127,25 +132,36 @@ impl SegmentToRead {
     }
 
     /// The greatest index entry at or below `offset`, and whether it points at the batch that it says.
+    /// With `stretch`, what follows it in the file is brought along.
     pub(super) fn checked_floor(
         &self,
         offset: Offset,
         disk: &dyn ReadAt,
         steps: Option<&mut Lookup>,
+        stretch: Option<&mut Option<Stretch>>,
     ) -> Result<(Option<OffsetEntry>, bool), DiskError> {
         let entry = match self.start {
             StartFrom::Entry(entry) => return Ok((entry, true)),
-            StartFrom::IndexFile => self.search_file(offset, disk, steps)?,
+            StartFrom::Remembered(entry) if self.is_of_its_batch(entry, disk)? => {
+                return Ok((Some(entry), true));
+            }
+            StartFrom::Remembered(_) | StartFrom::IndexFile => {
+                self.search_file(offset, disk, steps, stretch)?
+            }
         };
         let Some(entry) = entry else {
             return Ok((None, true));
         };
+        let right = self.is_of_its_batch(entry, disk)?;
+        Ok((right.then_some(entry), right))
+    }
+
+    fn is_of_its_batch(&self, entry: OffsetEntry, disk: &dyn ReadAt) -> Result<bool, DiskError> {
         let path = self.file_path(FileKind::Log);
         let at = u64::from(entry.position);
         let step = Walk::new(disk, self.dir, &path, at, self.end_bytes, WALK_BYTES).step()?;
-        let right = matches!(step, Step::Batch { header, .. }
-            if header.last_offset() == offset_index::full_offset(self.base, entry));
-        Ok((right.then_some(entry), right))
+        Ok(matches!(step, Step::Batch { header, .. }
+            if header.last_offset() == offset_index::full_offset(self.base, entry)))
     }
 
     fn search_file(
@@ -153,15 +169,27 @@ impl SegmentToRead {
         offset: Offset,
         disk: &dyn ReadAt,
         mut steps: Option<&mut Lookup>,
+        stretch: Option<&mut Option<Stretch>>,
     ) -> Result<Option<OffsetEntry>, DiskError> {
         let path = self.file_path(FileKind::OffsetIndex);
         let relative = relative_to(self.base, offset);
         let is_at_or_below = |entry: &OffsetEntry| entry.relative <= relative;
+        let mut place = None;
         let found = floor_in_file(disk, self.dir, &path, is_at_or_below, |halving| {
+            place = if halving.at_or_below {
+                Some(halving.middle)
+            } else {
+                place
+            };
             if let Some(steps) = steps.as_deref_mut() {
                 steps.halvings.push(halving);
             }
         })?;
+        if let (Some(stretch), Some(place)) = (stretch, place) {
+            let at = (place * offset_index::ENTRY_BYTES) as u64;
+            let bytes = disk.read_at(self.dir, &path, at, STRETCH_BYTES)?;
+            *stretch = Stretch::read(self.base, &bytes);
+        }
         if let Some(steps) = steps {
             steps.entry = found;
         }
@@ -186,7 +214,9 @@ impl Locate {
         mut steps: Option<&mut Lookup>,
     ) -> Result<Located, DiskError> {
         let segment = &self.segment;
-        let (entry, index_right) = segment.checked_floor(self.from, disk, steps.as_deref_mut())?;
+        let mut stretch = None;
+        let (entry, index_right) =
+            segment.checked_floor(self.from, disk, steps.as_deref_mut(), Some(&mut stretch))?;
         let path = segment.file_path(FileKind::Log);
         let start = entry.map_or(0, |entry| u64::from(entry.position));
         let mut walk = Walk::new(disk, segment.dir, &path, start, segment.end_bytes, WALK_BYTES);
@@ -196,6 +226,7 @@ impl Locate {
         }
         Ok(Located {
             outcome,
+            stretch: stretch.filter(|_| index_right),
             wrong_index: (!index_right).then_some(segment.base),
         })
     }

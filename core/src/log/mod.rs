@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Reading order: [`names`] and [`segment`] say what lies on disk, [`offset_index`] and [`time_index`]
-//! what an index is, [`lookup`] and [`time_lookup`] how it is used; [`walk`] reads batches one by one;
+//! what an index is, [`lookup`] and [`time_lookup`] how it is used, [`stretch`] what is remembered of it; [`walk`] reads batches one by one;
 //! `append`, `transactions`, `roll`, `retention`, `truncate`, [`recovery`] are what happens to a log; `read` plans
 //! reads; [`job`] is the list of what must be read away from the owner.
 //!
@@ -46,6 +46,7 @@ mod retention;
 mod roll;
 mod scan;
 pub mod segment;
+pub mod stretch;
 pub mod time_index;
 pub mod time_lookup;
 mod transactions;

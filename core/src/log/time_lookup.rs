@@ -79,7 +79,7 @@ impl LocateTime {
         for segment in &self.segments {
             let mut own = steps.as_deref().map(|active| match segment.start {
                 StartFrom::Entry(_) => active.clone(),
-                StartFrom::IndexFile => TimeLookup::default(),
+                StartFrom::Remembered(_) | StartFrom::IndexFile => TimeLookup::default(),
             });
             let (found, index_right) = self.search(segment, disk, own.as_mut())?;
             if !index_right {
@@ -117,7 +117,7 @@ impl LocateTime {
         };
         let mut steps = steps.map(|steps| &mut steps.offsets);
         let from = reached.max(self.from);
-        let (entry, offsets_right) = segment.checked_floor(from, disk, steps.as_deref_mut())?;
+        let (entry, offsets_right) = segment.checked_floor(from, disk, steps.as_deref_mut(), None)?;
         let index_right = time_right && offsets_right;
         let start = entry.map_or(0, |entry| u64::from(entry.position));
         let path = segment.file_path(FileKind::Log);
@@ -189,7 +189,7 @@ fn search_file(
 /// Whether the batch that has the entry's offset carries its time.
 fn is_right(segment: &SegmentToRead, entry: TimeEntry, disk: &dyn ReadAt) -> Result<bool, DiskError> {
     let offset = segment.base + i64::from(entry.relative);
-    let (start, _) = segment.checked_floor(offset, disk, None)?;
+    let (start, _) = segment.checked_floor(offset, disk, None, None)?;
     let start = start.map_or(0, |entry| u64::from(entry.position));
     let path = segment.file_path(FileKind::Log);
     let mut walk = Walk::new(disk, segment.dir, &path, start, segment.end_bytes, WALK_BYTES);

@@ -10,6 +10,7 @@ use crate::broker::topics::{Topic, Topics};
 use crate::cx::Cx;
 use crate::error::{DiskError, ErrorCode, Refused};
 use crate::io::{Level, Part};
+use crate::log;
 use crate::log::transaction_index::AbortedTxn;
 use crate::log::{FileRange, Located, Outcome, ReadPlan};
 use crate::metadata::MetadataImage;
@@ -186,8 +187,11 @@ impl State {
                     visit.answer.aborted_transactions = Some(aborted(partition, &visit.wanted, range));
                 }
             }
-            Ok(ReadPlan::Locate(job)) => {
+            Ok(ReadPlan::Locate(mut job)) => {
                 wait.jobs += 1;
+                if let (log::Job::Locate(locate), Some(partition)) = (&mut job, visit.partition) {
+                    self.far_reads.shorten(partition, locate);
+                }
                 self.start_log_job(job, JobFor::Visit { fetch: id, visit: at });
             }
             Err(refused) => {
@@ -216,6 +220,12 @@ impl State {
         };
         let of = visit.partition;
         let wrong_index = found.as_ref().ok().and_then(|located| located.wrong_index);
+        let found = found.map(|mut located| {
+            if let (Some(partition), Some(stretch)) = (of, located.stretch.take()) {
+                self.far_reads.remember(partition, stretch);
+            }
+            located
+        });
         let partition = of.and_then(|id| self.topics.partition(id));
         let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition));
         let failed = found.as_ref().err().copied();

@@ -6,4 +6,5 @@ mod fixtures;
 mod model;
 mod power;
 mod recovery;
+mod remembered;
 mod truncation;

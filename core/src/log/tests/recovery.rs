@@ -17,7 +17,7 @@ fn small() -> LogConfig {
 }
 
 /// Three segments of two-record batches, closed in order.
-fn three_segments() -> (Host, Log) {
+pub(super) fn three_segments() -> (Host, Log) {
     let mut host = Host::new();
     let mut log = host.create(small());
     for at in 0..20 {

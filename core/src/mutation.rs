@@ -80,6 +80,8 @@ mod made {
         FollowerHearsNoHighWatermark,
         /// The fact of a log that is cut back is not told.
         TruncationUntold,
+        /// That a batch is written is told as if nothing had led to it.
+        CauseLost,
     }
 
     thread_local! {

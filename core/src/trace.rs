@@ -305,6 +305,18 @@ pub enum Fact {
     World(WorldFact),
 }
 
+impl Fact {
+    /// Whether it follows from nothing that happened in the run: it was done from outside, or the clock alone
+    /// drives it. Everything else has a cause.
+    pub fn is_root(&self) -> bool {
+        match self {
+            Fact::TimerDue { timer } => timer.is_periodic(),
+            Fact::World(fact) => fact.is_root(),
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use Fact::*;

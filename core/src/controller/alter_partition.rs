@@ -14,13 +14,14 @@
 //! A leader epoch that is right in the hands of a broker that does not lead answers as Kafka 4.4 does,
 //! INVALID_REQUEST; a member that is no replica likewise.
 
-use super::{CallerToken, Controller};
+use super::{CallerToken, Controller, note};
 use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::metadata::PartitionImage;
 use crate::protocol::messages::alter_partition_request as asked;
 use crate::protocol::messages::alter_partition_response as answered;
 use crate::protocol::messages::{AlterPartitionRequest, AlterPartitionResponse, message};
+use crate::trace::ControlFact;
 use crate::types::{BrokerId, LeaderRecoveryState, NO_BROKER_EPOCH, TopicPartition, Uuid};
 
 /// From this version on the request names the epochs of the members (KIP-903).
@@ -57,7 +58,12 @@ impl Controller {
                     None => Err(ErrorCode::UnknownTopicId),
                     Some(name) => {
                         let name = TopicPartition::new(name.clone(), partition.partition_index);
-                        self.alter(cx, version, request.broker_id, &name, partition, &mut changed)
+                        let judged =
+                            self.alter(cx, version, request.broker_id, &name, partition, &mut changed);
+                        if let Err(code) = judged {
+                            self.note_refused(cx, version, request.broker_id, &name, partition, code);
+                        }
+                        judged
                     }
                 };
                 answer(partition.partition_index, judged)
@@ -137,6 +143,30 @@ impl Controller {
         self.partition(name)
             .cloned()
             .ok_or(ErrorCode::UnknownTopicOrPartition)
+    }
+
+    fn note_refused(
+        &self,
+        cx: &mut Cx,
+        version: i16,
+        leader: BrokerId,
+        name: &TopicPartition,
+        wanted: &asked::PartitionData,
+        code: ErrorCode,
+    ) {
+        note(cx, || {
+            let members = members(version, wanted);
+            let ineligible = members
+                .iter()
+                .filter(|(broker, epoch)| !self.is_eligible(*broker, *epoch));
+            ControlFact::IsrRefused {
+                partition: name.clone(),
+                leader,
+                isr: members.iter().map(|(broker, _)| *broker).collect(),
+                code,
+                ineligible: ineligible.map(|(broker, _)| *broker).collect(),
+            }
+        });
     }
 
     /// Whether the replica lives, means to stay, and is in the life that the leader saw fetching.

@@ -5,6 +5,7 @@
 //!
 //! | strategy | fit | new ISR |
 //! |---|---|---|
+//! | new | alive and not leaving | those that are fit |
 //! | offline | alive and in the ISR; if there is none and unclean election is allowed, alive | those of the ISR that live; after an unclean election the leader alone |
 //! | reassign | a wanted replica, alive and in the ISR | as it was |
 //! | preferred | the first replica, alive and in the ISR | as it was |

@@ -144,7 +144,23 @@ impl Controller {
     fn begin(&mut self, cx: &mut Cx, name: &TopicPartition, partition: &PartitionImage) -> bool {
         let is_up = |broker: &BrokerId| self.is_online(*broker, name) && !self.shutting_down.contains(broker);
         let isr: Vec<BrokerId> = partition.replicas.iter().copied().filter(is_up).collect();
-        let Some(leader) = isr.first().copied() else {
+        let standing = |replica| election::Standing {
+            is_in_isr: true,
+            ..replica
+        };
+        let replicas = self.standings(name, partition).into_iter().map(standing);
+        let choice = election::elect(ElectionReason::New, &replicas.collect::<Vec<_>>(), false);
+        let leader = choice.leader;
+        let before = cx.cause;
+        cx.cause = note(cx, || ControlFact::Elected {
+            partition: name.clone(),
+            reason: ElectionReason::New,
+            leader,
+            unclean: false,
+            candidates: choice.candidates,
+        });
+        let Some(leader) = leader else {
+            cx.cause = before;
             return false;
         };
         let next = PartitionImage {
@@ -154,6 +170,7 @@ impl Controller {
             ..partition.clone()
         };
         self.write_state(cx, name, next);
+        cx.cause = before;
         self.batch.leader_and_isr(&isr, name, true);
         true
     }

@@ -174,7 +174,7 @@ impl Controller {
             };
             let standings: Vec<_> = target.iter().map(standing).collect();
             let choice = election::elect(ElectionReason::Reassignment, &standings, false);
-            cx.cause = note(cx, || ControlFact::Elected {
+            note(cx, || ControlFact::Elected {
                 partition: name.clone(),
                 reason: ElectionReason::Reassignment,
                 leader: choice.leader,

@@ -255,7 +255,10 @@ impl Log {
         let before = self.written.end;
         while let Some((_, written, appended)) = self.unwritten.pop_front_if(|(ticket, ..)| *ticket <= upto) {
             self.written = written;
-            cx.cause = appended;
+            cx.cause = match mutated!(CauseLost) {
+                true => EventId::NONE,
+                false => appended,
+            };
         }
         // A strict sync waits for those that went aside before it, so they are done too, told or not.
         let done = |(lane, ticket, _): &(Lane, Ticket, Offset)| *lane == Lane::Strict && *ticket <= upto;

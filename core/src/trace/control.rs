@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, TopicPartition};
 
 /// Facts of the controller.
@@ -36,6 +37,15 @@ pub enum ControlFact {
         replicas: Vec<BrokerId>,
         partition_epoch: i32,
     },
+    /// A leader's wish for another ISR is not granted.
+    IsrRefused {
+        partition: TopicPartition,
+        leader: BrokerId,
+        isr: Vec<BrokerId>,
+        code: ErrorCode,
+        /// Those of them that are away, leaving, or in another life than the leader saw.
+        ineligible: Vec<BrokerId>,
+    },
     ReassignmentStarted {
         partition: TopicPartition,
         target: Vec<BrokerId>,
@@ -55,6 +65,8 @@ pub enum ControlFact {
 /// Why a leader is sought (`PartitionLeaderElectionStrategy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ElectionReason {
+    /// The partition is new: all replicas that live are in sync.
+    New,
     /// There is none, or it is gone.
     Offline,
     Reassignment,
@@ -141,6 +153,18 @@ impl fmt::Display for ControlFact {
                 f,
                 "{partition}: leader {leader} in epoch {leader_epoch}, ISR {isr:?} of {replicas:?}, version {partition_epoch}"
             ),
+            Self::IsrRefused {
+                partition,
+                leader,
+                isr,
+                code,
+                ineligible,
+            } => {
+                write!(f, "{partition}: broker {leader} does not get ISR {isr:?}: {code}")?;
+                ineligible
+                    .iter()
+                    .try_for_each(|id| write!(f, "; broker {id} may not enter"))
+            }
             Self::ReassignmentStarted {
                 partition,
                 target,

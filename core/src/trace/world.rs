@@ -154,6 +154,31 @@ pub enum WorldFact {
     },
 }
 
+impl WorldFact {
+    /// Whether it is done to the world: by a script, a reader, or chance.
+    pub fn is_root(&self) -> bool {
+        use WorldFact::*;
+        matches!(
+            self,
+            BrokerStarted { .. }
+                | BrokerCrashed { .. }
+                | BrokerPaused { .. }
+                | BrokerResumed { .. }
+                | CoordinationCrashed
+                | CoordinationStarted
+                | ClientStarted { .. }
+                | RecordsGiven { .. }
+                | TaskGiven { .. }
+                | StopAsked { .. }
+                | LinkCut { .. }
+                | LinkHealed { .. }
+                | DiskSlowed { .. }
+                | DiskFilled { .. }
+                | ClockSkewed { .. }
+        )
+    }
+}
+
 impl fmt::Display for WorldFact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use WorldFact::*;

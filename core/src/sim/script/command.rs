@@ -147,6 +147,8 @@ pub enum Command {
     Try(Box<Command>),
 
     Step(u64),
+    /// To the next fact that changes what is seen.
+    StepVisible,
     StepUntil(Pattern, Millis),
     Run(Millis),
     Settle,
@@ -210,6 +212,7 @@ impl Command {
         matches!(
             self,
             Command::Step(_)
+                | Command::StepVisible
                 | Command::StepUntil(..)
                 | Command::Run(_)
                 | Command::Settle

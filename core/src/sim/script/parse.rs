@@ -269,6 +269,7 @@ impl<'a> Words<'a> {
                 };
                 Command::StepUntil(pattern, patience)
             }
+            "step" if self.takes("visible") => Command::StepVisible,
             "step" if self.peek().is_none() => Command::Step(1),
             "step" => Command::Step(self.number("a number of steps")?),
             "run" => Command::Run(self.time("a time")?),

@@ -1,4 +1,6 @@
 use super::*;
+use crate::sim::story::Story;
+use crate::sim::story::teller::Teller;
 
 fn play(text: &str) -> Player {
     let script = Script::parse(text).unwrap_or_else(|bad| panic!("{bad}"));
@@ -63,9 +65,51 @@ expect hw leader:t-0 t-0 6
 
 #[test]
 fn a_view_tells_what_is_after_every_step_of_random_worlds() {
-    for seed in 1..4 {
+    for seed in 1..6 {
         play(&random::script(seed));
     }
+}
+
+#[test]
+fn an_idle_cluster_has_nothing_to_see_and_a_produce_has() {
+    let mut player = play(
+        "brokers 3
+topic t partitions 1 replicas 3 config min.insync.replicas=2
+produce t-0 1 acks=all
+settle
+run 1s
+",
+    );
+    let line = |text: &str| Script::parse(text).unwrap().lines.remove(0);
+    let (seen, facts) = (player.visible().len(), player.world().unwrap().trace().len());
+    player.play_line(&line("run 10s")).unwrap();
+    let trace = player.world().unwrap().trace();
+    let shown: Vec<String> = player.visible()[seen..]
+        .iter()
+        .map(|&at| player::tell(trace.get(at).unwrap()))
+        .collect();
+    assert_eq!(shown, [""; 0]);
+    assert!(trace.len() > facts + 100, "it fetches all the time");
+    player.play_line(&line("produce t-0 1 acks=all")).unwrap();
+    player.play_line(&line("step visible")).unwrap();
+    let trace = player.world().unwrap().trace();
+    let next = trace.get(player.visible()[seen]).unwrap();
+    assert_eq!(pattern::name_of(&next.fact), "BatchWritten");
+    assert_eq!(next.id.node, 1);
+}
+
+#[test]
+fn what_a_story_names_is_visible_though_it_changes_nothing() {
+    let script = Script::parse("brokers 1\nrun 1s\n").unwrap();
+    let visible = |mut player: Player| {
+        player.play_all(&script).unwrap();
+        player.visible().len()
+    };
+    let story =
+        Story::parse("title A broker comes\n\nmoment here\nwhen BrokerRegistered\nsay It is there.\n");
+    let teller = Teller::new(story.unwrap()).unwrap();
+    let told = visible(Player::new().telling(teller));
+    assert_eq!(told, visible(Player::new()) + 1);
 }
 
 #[test]

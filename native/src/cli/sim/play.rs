@@ -138,8 +138,12 @@ impl<W: Write> Stage<'_, W> {
         let Some(world) = player.world() else {
             return Ok(());
         };
+        let visible = player.visible();
         for event in world.trace().since(self.facts) {
-            writeln!(self.out, "{}", serde_json::to_string(event)?)?;
+            let mut told = serde_json::to_value(event)?;
+            // Whether it changes what an onlooker sees.
+            told["visible"] = visible.binary_search(&self.facts).is_ok().into();
+            writeln!(self.out, "{told}")?;
             self.facts += 1;
             while let Some(told) = new.next_if(|told| told.facts <= self.facts) {
                 writeln!(self.out, "{}", self.moment_as_json(player, told))?;

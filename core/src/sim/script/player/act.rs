@@ -77,6 +77,7 @@ impl Player {
                     self.step(Millis::MAX)?;
                 }
             }
+            Command::StepVisible => self.step_to_visible()?,
             Command::StepUntil(wanted, within) => self.step_until(wanted, *within)?,
             Command::Run(ms) => self.run(*ms)?,
             Command::Settle => self.settle()?,

@@ -20,7 +20,7 @@ use crate::sim::host::EPOCH_MS;
 use crate::sim::invariants::{Broken, Checker};
 use crate::sim::world::network::PacketId;
 use crate::sim::world::{COORDINATION, World, WorldOptions, true_state};
-use crate::trace::{Event, NodeId};
+use crate::trace::{Event, EventId, NodeId};
 use crate::types::{BrokerId, Millis, TopicPartition};
 use crate::view::{ClusterView, RoleView};
 
@@ -61,6 +61,8 @@ pub struct Player {
     view: ClusterView,
     checker: Option<Checker>,
     folded: usize,
+    /// Facts that a reader stops at, by their place in the trace.
+    visible: Vec<usize>,
     shown: BTreeSet<String>,
     output: Vec<String>,
     clients: BTreeMap<String, NodeId>,
@@ -81,6 +83,9 @@ pub struct Player {
     teller: Option<Box<Teller>>,
     /// For each moment that the last line has brought: the lines it had shown before.
     told_after: Vec<usize>,
+    /// The last fact of each node whose cause was looked at.
+    known: BTreeMap<NodeId, u64>,
+    looked_at: usize,
 }
 
 impl Player {
@@ -92,6 +97,7 @@ impl Player {
             view: ClusterView::default(),
             checker: Some(Checker::default()),
             folded: 0,
+            visible: Vec::new(),
             shown: BTreeSet::new(),
             output: Vec::new(),
             clients: BTreeMap::new(),
@@ -107,6 +113,8 @@ impl Player {
             compares: false,
             teller: None,
             told_after: Vec::new(),
+            known: BTreeMap::new(),
+            looked_at: 0,
         }
     }
 
@@ -116,7 +124,7 @@ impl Player {
         self
     }
 
-    /// Compares the view with what the brokers hold, after each step.
+    /// Compares the view with what the brokers hold, after each step, and looks that each fact has a cause.
     pub fn comparing(mut self) -> Self {
         self.compares = true;
         self
@@ -159,6 +167,12 @@ impl Player {
 
     pub fn view(&self) -> &ClusterView {
         &self.view
+    }
+
+    /// The visible facts so far, by their place in the trace: those that change the view, packets aside, and
+    /// those at which a moment of the story comes.
+    pub fn visible(&self) -> &[usize] {
+        &self.visible
     }
 
     /// Carries out one line; what it showed.
@@ -275,7 +289,7 @@ impl Player {
     fn take_in(&mut self) {
         let Some(world) = &self.world else { return };
         for (at, event) in (self.folded..).zip(world.trace().since(self.folded)) {
-            self.view.apply(event);
+            let mut visible = self.view.apply(event);
             if !self.shown.is_empty() && self.shown.contains(&pattern::name_of(&event.fact)) {
                 self.output.push(tell(event));
             }
@@ -287,7 +301,11 @@ impl Player {
                 };
                 if teller.look(event, world.elapsed_ms(), at + 1, sight) {
                     self.told_after.push(self.output.len());
+                    visible = true;
                 }
+            }
+            if visible {
+                self.visible.push(at);
             }
         }
         let facts = self.folded..world.trace().len();
@@ -300,11 +318,20 @@ impl Player {
         }
     }
 
-    /// What the facts tell must be what is.
-    fn compare(&self) -> Result<(), String> {
+    /// What the facts tell must be what is, and each must follow from an earlier one.
+    fn compare(&mut self) -> Result<(), String> {
         let Some(world) = self.world.as_ref().filter(|_| self.compares) else {
             return Ok(());
         };
+        for event in world.trace().since(self.looked_at) {
+            let Event { id, cause, fact, .. } = event;
+            let is_known = self.known.get(&cause.node).is_some_and(|last| cause.seq <= *last);
+            if !is_known && !(fact.is_root() && *cause == EventId::NONE) {
+                return Err(format!("it follows from nothing: {}", tell(event)));
+            }
+            self.known.insert(id.node, id.seq);
+        }
+        self.looked_at = world.trace().len();
         let truth = true_state(world);
         let told = self.view.without_packets();
         if told != truth {
@@ -378,6 +405,23 @@ impl Player {
             world.run_for(rest);
         }
         Ok(())
+    }
+
+    /// Until something visible has happened.
+    fn step_to_visible(&mut self) -> Result<(), String> {
+        let until = self.started()?.now() + PATIENCE_MS;
+        let before = self.visible.len();
+        while self.visible.len() == before {
+            if !self.step(until)? {
+                break;
+            }
+        }
+        if self.visible.len() > before || self.broke.is_some() {
+            return Ok(());
+        }
+        Err(format!(
+            "nothing that can be seen happens within {PATIENCE_MS} ms"
+        ))
     }
 
     fn step_until(&mut self, wanted: &Pattern, within: Millis) -> Result<(), String> {

@@ -11,6 +11,8 @@ pub enum Timer {
     FetchBackoff,
     /// An ISR that could not be asked for is asked for again.
     IsrRetry,
+    /// A broker that starts has waited long enough for its first session.
+    SessionPatience,
     /// Whoever had to resign as controller looks who is.
     StandAgain,
     /// A broker that wants to stop asks again.
@@ -37,6 +39,7 @@ impl fmt::Display for Timer {
         f.write_str(match self {
             Timer::FetchBackoff => "time to fetch again",
             Timer::IsrRetry => "time to ask for the ISR again",
+            Timer::SessionPatience => "time is up for the first session",
             Timer::StandAgain => "time to look again who is controller",
             Timer::LeaveRetry => "time to ask again to stop",
             Timer::TellRetry => "time to tell brokers again",

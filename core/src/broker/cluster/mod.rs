@@ -68,6 +68,8 @@ pub(super) struct Cluster {
     asks_anew: bool,
     /// Give up the start when no session came by then.
     start_by: Option<Millis>,
+    /// Why the session is wanted.
+    asked_for_session: EventId,
     /// `czxid` of this broker's node: names this registration. -1 until registered.
     pub broker_epoch: i64,
     /// Who holds `/controller`, as last read or told; -1: nobody.
@@ -119,6 +121,7 @@ impl Default for Cluster {
             stage: Stage::Away,
             asks_anew: false,
             start_by: None,
+            asked_for_session: EventId::NONE,
             broker_epoch: -1,
             controller_id: -1,
             controller_epoch: 0,

@@ -18,7 +18,7 @@ use crate::coordination::{
 use crate::cx::Cx;
 use crate::io::{Level, Output};
 use crate::metadata::nodes;
-use crate::trace::Fact;
+use crate::trace::{Fact, Timer};
 use crate::types::NO_BROKER;
 
 /// Nodes asked for in one read.
@@ -81,6 +81,7 @@ impl State {
         if self.cluster.stage == Stage::Away {
             let patience = self.config.zookeeper_connection_timeout_ms;
             self.cluster.start_by = Some(cx.now.saturating_add(patience));
+            self.cluster.asked_for_session = cx.cause;
         }
         self.out.push(Output::OpenSession {
             session: self.cluster.session,
@@ -179,9 +180,10 @@ impl State {
     }
 
     /// No session came in time.
-    pub(in crate::broker) fn session_late(&mut self, cx: &Cx) {
+    pub(in crate::broker) fn session_late(&mut self, cx: &mut Cx) {
         if self.cluster.start_by.is_some_and(|by| by <= cx.now) {
             self.cluster.start_by = None;
+            cx.timer_due(Timer::SessionPatience, self.cluster.asked_for_session);
             let place = self.config.zookeeper_connect.as_deref();
             self.fail_start(format!(
                 "no session with the coordination service{} within {} ms; is it running?",

@@ -74,12 +74,13 @@ impl Service {
     /// Takes up what [`recover`](super::recover) found. Its first outputs are disk operations.
     pub fn open(now: Millis, recovered: Recovered, options: ServiceOptions, trace: &mut Trace) -> Self {
         let (mut disk, mut rng) = (DiskQueue::default(), Rng::new(0));
+        let cause = trace.cause;
         let mut cx = Cx {
             now,
             rng: &mut rng,
             disk: &mut disk,
             trace,
-            cause: EventId::NONE,
+            cause,
         };
         let store = Coordination::open(&mut cx, DIR, recovered);
         let zxid = store.tree().zxid();
@@ -98,9 +99,9 @@ impl Service {
         };
         let found: Vec<_> = service.store.sessions().collect();
         for (session, timeout_ms) in found {
-            service.sessions.insert(now, session, timeout_ms, EventId::NONE);
+            service.sessions.insert(now, session, timeout_ms, cause);
             if options.expire_all_on_start {
-                service.with_cx(now, EventId::NONE, trace, |service, cx| {
+                service.with_cx(now, cause, trace, |service, cx| {
                     service.expire(cx, session);
                 });
             }

@@ -325,8 +325,12 @@ impl Player {
         };
         for event in world.trace().since(self.looked_at) {
             let Event { id, cause, fact, .. } = event;
-            let is_known = self.known.get(&cause.node).is_some_and(|last| cause.seq <= *last);
-            if !is_known && !(fact.is_root() && *cause == EventId::NONE) {
+            let last = self.known.get(&cause.node).copied().unwrap_or(0);
+            let is_sound = match *cause {
+                EventId::NONE => fact.is_root(),
+                cause => cause.seq <= last,
+            };
+            if !is_sound {
                 return Err(format!("it follows from nothing: {}", tell(event)));
             }
             self.known.insert(id.node, id.seq);

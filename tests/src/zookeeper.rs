@@ -48,14 +48,14 @@ impl TestZooKeeper {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Makes a node with these bytes, whatever they are.
-    pub fn create(&self, path: &str, bytes: &str) {
-        let made = Command::new("java")
+    /// Writes a node's bytes, whatever they are.
+    pub fn set(&self, path: &str, bytes: &str) {
+        let set = Command::new("java")
             .args(["-Xmx64m", "-cp", JAR, "org.apache.zookeeper.ZooKeeperMain"])
-            .args(["-server", &self.address(), "create", path, bytes])
+            .args(["-server", &self.address(), "set", path, bytes])
             .output()
             .expect("run java");
-        assert!(made.status.success(), "create {path}: {made:?}");
+        assert!(set.status.success(), "set {path}: {set:?}");
     }
 
     /// kill -9.

@@ -79,7 +79,7 @@ fn settings_that_cannot_be_read_hold_nothing_up() {
         created(cluster.client(controller).ask(CREATE_TOPICS, &request)).expect("a topic");
         cluster.await_whole(topic, 0);
     }
-    cluster.zookeeper.create("/config/topics/bad", "{");
+    cluster.zookeeper.set("/config/topics/bad", "{");
     let other = 1 + controller % 3;
     cluster.kill(other);
     cluster.restart(other);

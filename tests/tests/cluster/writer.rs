@@ -59,8 +59,14 @@ pub struct Written {
 }
 
 impl Written {
-    /// Every record that the producer was told of lies where it was told.
+    /// Every record of a producer that tells was told of, and lies where it was told.
     pub fn lie_as_told(&self, partition: i32, producer: &str, log: &[Stored]) {
+        let told = self.told.range((partition, 0)..=(partition, u64::MAX)).count() as u64;
+        assert!(
+            self.told.is_empty() || told == self.count,
+            "{producer} was told of {told} of {} records",
+            self.count
+        );
         for (&(of, number), &offset) in &self.told {
             let stored = log.get(offset as usize).map(|stored| &stored.record);
             let is_there = stored.is_some_and(|(name, found)| name == producer && *found == number);

@@ -54,6 +54,13 @@ use crate::protocol::fetch::{FetchPartition, FetchRequest};
 use crate::trace::{EventId, Fact, FetchPause};
 use crate::types::{BrokerId, LeaderEpoch, Millis, NO_EPOCH, TopicPartition, Uuid};
 
+/// The first pause when the leader has yet to hear that it leads, or of the topic: the controller tells both
+/// in the same moment. It doubles up to `replica.fetch.backoff.ms`. Kafka pauses for that long at once, so
+/// that each change of leader under acks=all costs a second more than it has to.
+const NOT_HEARD_MS: Millis = 20;
+/// After so many the pause is longer than any setting of it.
+const MOST_DOUBLINGS: u32 = 16;
+
 /// Where a fetcher finds the partitions that it follows.
 pub trait FollowerLogs {
     fn partition(&mut self, name: &TopicPartition) -> Option<&mut Partition>;
@@ -363,13 +370,19 @@ impl Fetcher {
         }
     }
 
-    /// Leaves the partition out for `replica.fetch.backoff.ms`.
+    /// Leaves the partition out for `replica.fetch.backoff.ms`, or shorter while the leader may just have
+    /// yet to hear from the controller what this broker has heard.
     fn delay(&mut self, cx: &mut Cx, name: &TopicPartition, why: FetchPause) {
-        let until = cx.now.saturating_add(self.settings.backoff_ms);
         let leader = self.leader;
         let Some(fetch) = self.partitions.get_mut(name).filter(|fetch| !fetch.is_delayed()) else {
             return;
         };
+        let mut pause_ms = self.settings.backoff_ms;
+        if why.may_have_yet_to_hear() {
+            pause_ms = pause_ms.min(NOT_HEARD_MS << fetch.not_heard.min(MOST_DOUBLINGS));
+            fetch.not_heard += 1;
+        }
+        let until = cx.now.saturating_add(pause_ms);
         fetch.delayed_until = Some(until);
         self.delayed.insert((until, name.clone()));
         self.touched.insert(name.clone());

@@ -108,6 +108,21 @@ pub enum FetchPause {
     Unusable(String),
 }
 
+impl FetchPause {
+    /// Whether the leader will do once the controller has told it what it told this broker.
+    pub fn may_have_yet_to_hear(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused(
+                ErrorCode::UnknownLeaderEpoch
+                    | ErrorCode::NotLeaderOrFollower
+                    | ErrorCode::UnknownTopicId
+                    | ErrorCode::UnknownTopicOrPartition
+            )
+        )
+    }
+}
+
 impl fmt::Display for FetchPause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

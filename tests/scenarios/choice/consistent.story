@@ -31,4 +31,4 @@ when     RecordsAcknowledged
 say      The old leader never acknowledged the record. The new one does, {since cut} ms after the cut: the producer has waited,
          and lost nothing.
 focus    promises row:{leader t-0}
-| The old leader never acknowledged the record. The new one does, 2814 ms after the cut: the producer has waited, and lost nothing.
+| The old leader never acknowledged the record. The new one does, 2221 ms after the cut: the producer has waited, and lost nothing.

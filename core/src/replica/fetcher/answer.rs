@@ -126,6 +126,7 @@ impl Fetcher {
         let end = partition.log().map_or(-1, |log| log.assigned_end());
         let turn = self.draw();
         if let Some(fetch) = self.partitions.get_mut(name) {
+            fetch.not_heard = 0;
             fetch.lag = Some((part.high_watermark - end).max(0));
             if let Some(ticket) = ticket {
                 fetch.turn = turn;

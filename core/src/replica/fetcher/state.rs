@@ -12,6 +12,8 @@ pub(super) struct PartitionFetch {
     pub leader_epoch: LeaderEpoch,
     pub phase: Phase,
     pub delayed_until: Option<Millis>,
+    /// How often in a row the leader did not know what it was asked of.
+    pub not_heard: u32,
     /// How far the leader's HW was ahead at the last fetch.
     pub lag: Option<i64>,
     /// Who got records goes behind the others.
@@ -55,6 +57,7 @@ impl PartitionFetch {
             leader_epoch,
             phase: Phase::Ready,
             delayed_until: None,
+            not_heard: 0,
             lag: None,
             turn,
         }

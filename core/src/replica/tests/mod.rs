@@ -3,6 +3,7 @@
 
 mod cluster;
 mod leading;
+mod pauses;
 #[cfg(not(target_arch = "wasm32"))]
 mod schedules;
 mod sessions;

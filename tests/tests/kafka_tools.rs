@@ -15,12 +15,18 @@ use highwater_tests::requests::{create_topic, produce};
 use highwater_tests::tools::{comparable, in_few_words};
 use highwater_tests::wire::WireClient;
 
+/// So that groups work on a broker alone, at once.
+const SETTINGS: &[&str] = &[
+    "offsets.topic.replication.factor=1",
+    "group.initial.rebalance.delay.ms=0",
+];
+
 #[test]
 fn kafkas_tools_print_what_they_print_of_kafka() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let transcript = tests.join("clients/tools.transcript");
     let external = std::env::var("HIGHWATER_BOOTSTRAP").ok();
-    let broker = external.is_none().then(|| TestBroker::start(&[]));
+    let broker = external.is_none().then(|| TestBroker::start(SETTINGS));
     let bootstrap = external.or(broker.as_ref().map(TestBroker::address));
     let bootstrap = bootstrap.expect("a broker was started or named");
     let said = kafkas_transcript(&bootstrap, &transcript);

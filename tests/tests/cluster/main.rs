@@ -2,6 +2,7 @@
 //! happens to one of them, and afterwards all replicas hold the same bytes.
 
 mod account;
+mod groups;
 mod phases;
 mod reader;
 mod run;

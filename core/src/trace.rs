@@ -570,6 +570,11 @@ impl Trace {
         std::mem::take(&mut self.events)
     }
 
+    /// The same for whoever asks often: the room for the next ones is kept.
+    pub fn drain(&mut self) -> impl Iterator<Item = Event> {
+        self.events.drain(..)
+    }
+
     /// The fact that was pushed last, or none.
     pub fn last(&self) -> EventId {
         match self.next {

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use highwater_core::sim::script::Command;
+use highwater_core::sim::script::player::Look;
 use highwater_core::sim::story::{MOST_WORDS, Moment};
 use highwater_core::sim::{Player, Script, Story, Teller};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -217,7 +218,7 @@ fn changes_with_the_fault(root: &Path, changed: &Changed) -> Result<(), Failed> 
         let commands = script.lines.into_iter().filter_map(|line| line.command);
         let commands = commands.filter(|command| !matches!(command, Command::Expect(_)));
         let teller = Teller::new(Story::parse(&story).map_err(|bad| bad.to_string())?)?;
-        let mut player = Player::new().without_invariants().telling(teller);
+        let mut player = Player::new().looking(Look::Nowhere).telling(teller);
         let played = player.play_all(&Script::of(commands));
         played.map_err(|failure| failure.to_string())?;
         let teller = player.teller().ok_or("there is no teller")?;

@@ -18,6 +18,7 @@ mod payload;
 mod plan;
 mod report;
 mod run;
+mod simulator;
 mod statistics;
 mod table;
 mod three;
@@ -46,7 +47,7 @@ struct Arguments {
     /// Less of everything: a look, in under 4 minutes
     #[arg(long)]
     quick: bool,
-    /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady, three, failover); may be given again
+    /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady, three, failover, simulator); may be given again
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Put what was measured into the book's page on performance

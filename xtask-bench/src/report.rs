@@ -54,6 +54,7 @@ impl Standing<'_> {
             Goal::ShareOfKafka(most) => self.to_kafka().map(|ratio| ratio <= most),
             Goal::TimesFloor(most) => self.to_floor().map(|ratio| ratio <= most),
             Goal::AtMost(most) => Some(self.ours.median() <= most),
+            Goal::AtLeast(least) => Some(self.ours.median() >= least),
         }
     }
 }
@@ -152,6 +153,7 @@ pub fn goal(figure: &Figure) -> String {
         Goal::ShareOfKafka(most) => format!("at most {most:.2} × Kafka"),
         Goal::TimesFloor(most) => format!("at most {most:.1} × floor"),
         Goal::AtMost(most) => format!("at most {most} {}", figure.unit),
+        Goal::AtLeast(least) => format!("at least {least} {}", figure.unit),
     }
 }
 

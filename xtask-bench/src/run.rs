@@ -12,16 +12,19 @@ use crate::loads::{self, Loads, Values};
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::report::Report;
-use crate::{Against, Arguments, Result, failover, idle, kafka, meter, root, said, table, three, zookeeper};
+use crate::{
+    Against, Arguments, Result, failover, idle, kafka, meter, root, said, simulator, table, three, zookeeper,
+};
 
 /// Measurements besides the loads.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "floors",
     "start",
     "connections",
     "partitions",
     "three",
     "failover",
+    "simulator",
 ];
 /// Kafka needs minutes for 30,000 logs on a small machine, and is not asked for them.
 const MANY_LOGS_OF: &str = "Highwater";
@@ -65,6 +68,7 @@ pub fn run(arguments: &Arguments, out: &Path) -> Result<Report> {
     run.idle()?;
     run.three()?;
     run.failover()?;
+    run.simulator()?;
     run.bar.finish_and_clear();
     Ok(run.report)
 }
@@ -84,11 +88,17 @@ impl Run<'_> {
         let one = runs * (count(&"start") + loads) + warming + idle;
         let three = count(&"three") * (2 + 2 * runs);
         let failovers = count(&"failover") * u64::from(self.loads.plan.failovers);
-        count(&"floors") * runs + systems * (one + three + failovers) + count(&"three")
+        (count(&"floors") + count(&"simulator")) * runs
+            + systems * (one + three + failovers)
+            + count(&"three")
     }
 
     fn floors(&mut self) -> Result<()> {
         let plan = &self.loads.plan;
+        // Worlds are in memory, whatever the page cache holds.
+        if !self.only.is_empty() && self.only.iter().all(|only| only == "simulator") {
+            return Ok(());
+        }
         self.bar.set_message("page cache");
         floors::touch_page_cache(self.out, plan.touched_bytes)?;
         if !self.wants("floors") {
@@ -232,6 +242,23 @@ impl Run<'_> {
                 let values = failover::measure(&mut broker)?;
                 self.note("failover", &system, &values);
             }
+        }
+        Ok(())
+    }
+
+    /// It has no counterpart in other systems.
+    fn simulator(&mut self) -> Result<()> {
+        let ours = self.systems.clone().into_iter().find_map(|system| match &system {
+            System::Highwater { binary } => Some((binary.clone(), system)),
+            System::Kafka { .. } => None,
+        });
+        let Some((binary, system)) = ours.filter(|_| self.wants("simulator")) else {
+            return Ok(());
+        };
+        for _ in 0..self.loads.plan.runs {
+            self.bar.set_message("simulator");
+            let values = simulator::measure(&binary)?;
+            self.note("simulator", &system, &values);
         }
         Ok(())
     }

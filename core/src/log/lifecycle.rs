@@ -57,6 +57,7 @@ impl Log {
             active,
             epochs: LeaderEpochCache::default(),
             producers: ProducerStateManager::default(),
+            opening: None,
             unwritten: VecDeque::new(),
             syncing: VecDeque::new(),
             new_aside: None,
@@ -69,7 +70,7 @@ impl Log {
     }
 
     /// Opens a log as [`Recover`](super::Recover) found it: queues the repairs, so that a second start
-    /// finds the same end without them. Reads may go on once these operations are done.
+    /// finds the same end without them. Reads find nothing until these operations are done.
     pub fn open(cx: &mut Cx<'_>, recovered: Recovered, config: Arc<LogConfig>) -> Self {
         let (dir, path) = (recovered.dir, recovered.path);
         let is_replace = |repair: &Repair| matches!(repair, Repair::Replace(..));
@@ -142,6 +143,7 @@ impl Log {
             active,
             epochs: recovered.epochs,
             producers: recovered.producers,
+            opening: Some(cx.disk.last_ticket(dir)),
             unwritten: VecDeque::new(),
             syncing: VecDeque::new(),
             new_aside: None,

@@ -107,6 +107,8 @@ pub struct Log {
     active: Active,
     epochs: LeaderEpochCache,
     producers: ProducerStateManager,
+    /// Its files are open when this ticket is done; until then no answer may name them.
+    opening: Option<Ticket>,
     /// Appends that wait for the disk, oldest first.
     unwritten: VecDeque<(Ticket, Written, EventId)>,
     /// Syncs that wait for the disk in the order in which they were asked for, and the recovery point
@@ -249,10 +251,16 @@ impl Log {
         }
     }
 
+    /// Whether its files are open, so that reads may go on.
+    pub fn is_open(&self) -> bool {
+        self.opening.is_none()
+    }
+
     /// Every strict operation of the log's directory up to and with `upto` is done. True when the log
     /// end moved.
     pub fn disk_done(&mut self, cx: &mut Cx<'_>, upto: Ticket) -> bool {
         let before = self.written.end;
+        self.opening = self.opening.filter(|&ticket| ticket > upto);
         while let Some((_, written, appended)) = self.unwritten.pop_front_if(|(ticket, ..)| *ticket <= upto) {
             self.written = written;
             cx.cause = match mutated!(CauseLost) {

@@ -4,7 +4,7 @@
 //! what the owner knows (segment, limits, the active segment's index entry) and reads the rest.
 //!
 //! Invariants
-//! - a plan never reaches bytes that are not written yet
+//! - a plan never reaches bytes that are not written yet, nor a file that is not open yet
 //! - a plan covers one segment; the reader comes again for the next
 
 use std::cmp::Ordering;
@@ -62,7 +62,7 @@ impl Log {
             ));
         }
         let limit = limit.min(self.written.end);
-        if from >= limit || (max_bytes == 0 && !at_least_one) {
+        if from >= limit || (max_bytes == 0 && !at_least_one) || !self.is_open() {
             return Ok(ReadPlan::Empty);
         }
         let locate = self.locate(from, limit, max_bytes, at_least_one, None);

@@ -215,8 +215,11 @@ impl Partition {
         let Some(log) = &mut self.log else {
             return moved;
         };
-        let before = log.log_end();
-        if !log.disk_done(cx, upto) {
+        let (before, was_open) = (log.log_end(), log.is_open());
+        let has_grown = log.disk_done(cx, upto);
+        // Whoever found nothing in a log that was not open yet looks again.
+        moved.wake = !was_open && log.is_open();
+        if !has_grown {
             return moved;
         }
         let log_end = log.log_end();

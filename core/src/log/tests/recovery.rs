@@ -46,6 +46,19 @@ fn files(host: &Host) -> Vec<(String, Bytes)> {
 }
 
 #[test]
+fn a_read_waits_until_the_files_are_open() {
+    let (mut host, log) = three_segments();
+    let recovered = host.recover(true, log.recovery_point(), &small());
+    let mut again = Log::open(&mut host.cx(), recovered, std::sync::Arc::new(small()));
+    assert_eq!(again.log_end(), 40);
+    let plan = |log: &Log| log.plan_read(0, 40, u32::MAX, true).unwrap();
+    assert!(matches!(plan(&again), ReadPlan::Empty));
+    // Nothing is written by it, so the log end does not move.
+    assert!(!host.settle(&mut again));
+    assert!(!matches!(plan(&again), ReadPlan::Empty));
+}
+
+#[test]
 fn a_clean_start_changes_nothing() {
     let (mut host, log) = three_segments();
     let before = files(&host);

@@ -62,7 +62,10 @@ pub struct Ghost {
     pub trimmed: BTreeMap<TopicPartition, Offset>,
     /// Why some of what was committed may be gone, until a leader shows what is left.
     pub excuse: BTreeMap<TopicPartition, String>,
-    /// Members of the ISR that lost committed records with their power, and are members still.
+    /// The latest epoch whose leader need not have all that earlier ones have: elected from outside the ISR, or
+    /// robbed of records by a loss of power.
+    pub begun_without: BTreeMap<TopicPartition, LeaderEpoch>,
+    /// Members of the ISR that lost records with their power, and are members still.
     pub lacking: BTreeMap<TopicPartition, BTreeSet<BrokerId>>,
     /// From here on something that was committed was once lost, and explained.
     pub cut: BTreeMap<TopicPartition, Offset>,
@@ -111,6 +114,7 @@ impl Ghost {
         self.unclean.retain(|partition, _| other(partition));
         self.trimmed.retain(|partition, _| other(partition));
         self.excuse.retain(|partition, _| other(partition));
+        self.begun_without.retain(|partition, _| other(partition));
         self.lacking.retain(|partition, _| other(partition));
         self.cut.retain(|partition, _| other(partition));
     }

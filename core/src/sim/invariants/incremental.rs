@@ -1,6 +1,8 @@
 //! Checks that cost what a step touched: one fact at a time.
 
-use super::ghost::{Ghost, Pending, Promise, Written};
+use std::collections::BTreeSet;
+
+use super::ghost::{Ghost, Pending, Promise, Written, common};
 use super::scan::{self, Mark};
 use super::*;
 use crate::disk::ReadAt;
@@ -50,7 +52,14 @@ impl Ghost {
             }) => {
                 self.unclean.insert(partition.clone(), *leader);
             }
-            Fact::ReplicaOpened { partition, .. } => self.reread(world, broker, partition),
+            Fact::ReplicaOpened {
+                partition, log_end, ..
+            } => {
+                self.reread(world, broker, partition);
+                // What recovery has cut off is still in the file: the cut is a disk operation to come.
+                let copy = self.copies.entry((broker, partition.clone())).or_default();
+                copy.marks.retain(|mark| mark.last < *log_end);
+            }
             Fact::ReplicaClosed { partition } => {
                 self.copies.remove(&(broker, partition.clone()));
                 self.high.remove(&(broker, partition.clone()));
@@ -164,6 +173,15 @@ impl Ghost {
             return Err(Broken::new(ONE_LEADER_FOR_AN_EPOCH, why));
         }
         self.high.insert((broker, partition.clone()), (epoch, 0));
+        let written = self.written.get(partition);
+        if written.is_some_and(|written| written.leader_epoch > epoch) {
+            // The word came late, and another leads by now.
+            return Ok(());
+        }
+        let lacks = |lacking: &BTreeSet<BrokerId>| lacking.contains(&broker);
+        if self.lacking.get(partition).is_some_and(lacks) {
+            self.begun_without.insert(partition.clone(), epoch);
+        }
         let (whole, end) = self.compare(broker, partition);
         if whole {
             self.excuse.remove(partition);
@@ -214,6 +232,19 @@ impl Ghost {
         let Some(copy) = self.copies.get(&key) else {
             return Ok(());
         };
+        let Some(&(epoch, _)) = self.high.get(&key) else {
+            // A follower hears of what a leader has committed.
+            return Ok(());
+        };
+        if self
+            .begun_without
+            .get(partition)
+            .is_some_and(|&begun| epoch < begun)
+        {
+            // It does not know yet that another was elected, who need not have what it commits now.
+            self.cut_committed(partition, self.committed_end(partition));
+            return Ok(());
+        }
         let committed = self.committed.entry(partition.clone()).or_default();
         let next = committed.last().map_or(0, |mark| mark.last + 1);
         if to <= next {
@@ -270,7 +301,8 @@ impl Ghost {
             return Ok(());
         }
         let committed = self.committed.get(partition).map_or(&[][..], Vec::as_slice);
-        let found = committed.iter().find(|mark| mark.base == promise.base);
+        let found = committed.binary_search_by_key(&promise.base, |mark| mark.base);
+        let found = found.ok().and_then(|at| committed.get(at));
         let kept = found.is_some_and(|mark| mark.first == Some((promise.client, promise.first)));
         // A log that was trimmed holds no proof any more.
         let trimmed = committed.first().is_some_and(|first| promise.base < first.base);
@@ -296,7 +328,9 @@ impl Ghost {
             .map(|(_, p)| p.clone())
             .collect();
         for partition in own {
-            self.high.remove(&(broker, partition.clone()));
+            let key = (broker, partition.clone());
+            self.high.remove(&key);
+            let before = self.copies.remove(&key).unwrap_or_default();
             self.reread(world, broker, &partition);
             let in_sync = self
                 .written
@@ -305,7 +339,13 @@ impl Ghost {
             if !power_lost || !in_sync {
                 continue;
             }
-            if !self.compare(broker, &partition).0 {
+            // What the leader was told of counts too: it may be committed before anybody hears of the loss.
+            let left = self
+                .copies
+                .get(&key)
+                .map_or(&[][..], |copy| copy.marks.as_slice());
+            let has_lost = common(&before.marks, left).0 < before.marks.len();
+            if has_lost || !self.compare(broker, &partition).0 {
                 self.lacking.entry(partition.clone()).or_default().insert(broker);
             }
         }
@@ -354,6 +394,7 @@ impl Ghost {
         if now.leader >= 0 && !was_in_sync && is_told {
             let why = format!("broker {} was elected from outside the ISR", now.leader);
             self.excuse.insert(partition.clone(), why);
+            self.begun_without.insert(partition.clone(), now.leader_epoch);
         }
         Ok(())
     }

@@ -21,9 +21,11 @@
 //! Reading order: [`command`] the words; `parse` how a line is read, `write` how it is written;
 //! [`pattern`] facts, described; [`query`] questions to a run;
 //! [`player`] carrying a script out; [`random`] scripts that chance writes; [`search`] running many of
-//! them, and finding the shortest that still fails.
+//! them, and finding the shortest that still fails; [`hashes`] small ones that must be the same everywhere;
+//! [`speed`] what is played to measure it all.
 
 pub mod command;
+pub mod hashes;
 mod parse;
 pub mod pattern;
 pub mod player;
@@ -32,6 +34,7 @@ pub mod random;
 #[cfg(all(test, target_arch = "wasm32"))]
 mod scenarios;
 pub mod search;
+pub mod speed;
 #[cfg(test)]
 mod tests;
 mod write;

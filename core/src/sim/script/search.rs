@@ -1,29 +1,47 @@
 //! Many random worlds: what they exercised, and the shortest script that still shows a failure.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::player::{Failure, Player};
 use super::{Script, random};
 use crate::sim::invariants::ALL_CAUGHT_UP;
 use crate::sim::script::pattern::name_of;
+use crate::trace::{ControlFact, Event, Fact, WorldFact};
 
 /// Times that a fact was seen over all worlds.
 pub type Exercised = BTreeMap<String, u64>;
 
-/// Facts that a search of many worlds must have met, or it was no search.
+/// What a search of many worlds must have met, or it was no search: every fault, and what a cluster does
+/// about them.
 pub const MUST_SEE: &[&str] = &[
     "BrokerCrashed",
+    "BrokerCrashed (power lost)",
     "BrokerPaused",
+    "BrokerResumed",
+    "BrokerStarted",
+    "BrokerStopped",
+    "ClockSkewed",
     "ControllerElected",
+    "ControllerResigned",
     "CoordinationCrashed",
+    "DirectoryFailed",
+    "DiskFilled",
+    "DiskSlowed",
+    "Elected",
+    "Elected (unclean)",
     "FollowerTruncates",
     "HighWatermarkMoved",
     "IsrChanged",
     "IsrProposed",
     "LeadershipTaken",
     "LinkCut",
+    "LinkHealed",
     "LogTruncated",
+    "PacketDelayed",
+    "PacketDuplicated",
     "PacketLost",
+    "PacketLost (dropped)",
     "ProduceRetried",
     "RecordsAcknowledged",
     "RecordsRead",
@@ -39,19 +57,44 @@ pub struct Found {
     pub script: String,
 }
 
+impl Found {
+    /// The name of the file that [`Display`](fmt::Display) fills.
+    pub fn file_name(&self) -> String {
+        format!("sim-seed-{}", self.seed)
+    }
+}
+
+/// A script that fails in the same way, behind a remark that says of which version, seed and step.
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version = env!("CARGO_PKG_VERSION");
+        let Failure { step, ms, why, .. } = &self.failure;
+        let why = why.replace('\n', " ");
+        writeln!(
+            f,
+            "# highwater {version}, seed {}, step {step}, {ms} ms: {why}",
+            self.seed
+        )?;
+        write!(f, "{}", self.script)
+    }
+}
+
 /// Plays the world of one seed.
 pub fn play_seed(seed: u64, exercised: &mut Exercised) -> Result<u64, Box<Found>> {
-    let text = random::script(seed);
-    match play(&text) {
+    play_script(seed, &random::script(seed), exercised)
+}
+
+fn play_script(seed: u64, text: &str, exercised: &mut Exercised) -> Result<u64, Box<Found>> {
+    match play(text) {
         Ok(player) => {
             let world = player.world();
             for event in world.iter().flat_map(|world| world.trace().iter()) {
-                *exercised.entry(name_of(&event.fact)).or_insert(0) += 1;
+                count(exercised, event);
             }
             Ok(world.map_or(0, |world| world.trace().hash()))
         }
         Err(failure) => {
-            let script = shrink(&text, &failure);
+            let script = shrink(text, &failure);
             Err(Box::new(Found {
                 seed,
                 failure: *failure,
@@ -61,15 +104,19 @@ pub fn play_seed(seed: u64, exercised: &mut Exercised) -> Result<u64, Box<Found>
     }
 }
 
-/// Steps that a world of the seed took, with nothing looked at.
-pub fn steps_without_invariants(seed: u64) -> u64 {
-    let Ok(script) = Script::parse(&random::script(seed)) else {
-        return 0;
+/// Counts a fact under its name, and what is worth counting apart.
+fn count(exercised: &mut Exercised, event: &Event) {
+    let name = name_of(&event.fact);
+    let apart = match &event.fact {
+        Fact::World(WorldFact::BrokerCrashed { power_lost: true, .. }) => Some("power lost"),
+        Fact::World(WorldFact::PacketLost { why, .. }) if why == "dropped" => Some("dropped"),
+        Fact::Control(ControlFact::Elected { unclean: true, .. }) => Some("unclean"),
+        _ => None,
     };
-    let mut player = Player::new().without_invariants();
-    // A failure ends the run, and what was done until then counts.
-    let _ = player.play_all(&script);
-    player.world().map_or(0, crate::sim::World::steps)
+    if let Some(apart) = apart {
+        *exercised.entry(format!("{name} ({apart})")).or_insert(0) += 1;
+    }
+    *exercised.entry(name).or_insert(0) += 1;
 }
 
 /// Facts that must be seen and were not.
@@ -139,4 +186,37 @@ fn fails_alike(lines: &[&str], failure: &Failure) -> bool {
 /// A failure's text without its numbers.
 fn kind(why: &str) -> String {
     why.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutation::{Mutation, with};
+
+    #[test]
+    fn what_is_found_is_short_and_fails_again_when_its_file_is_played() {
+        let mistake = Mutation::AcknowledgedTooEarly;
+        let found = with(mistake, || {
+            let first = (1..)
+                .find_map(|seed| play_script(seed, &random::short_script(seed), &mut Exercised::new()).err());
+            first.unwrap()
+        });
+        let Found {
+            seed,
+            failure,
+            script,
+        } = &*found;
+        assert!(script.lines().count() < random::short_script(*seed).lines().count());
+        let file = found.to_string();
+        let head = file.lines().next().unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        assert!(head.starts_with(&format!(
+            "# highwater {version}, seed {seed}, step {}, ",
+            failure.step
+        )));
+        assert!(head.contains(failure.invariant.unwrap()), "{head}");
+        let again = with(mistake, || play(&file).unwrap_err());
+        assert_eq!(again.invariant, failure.invariant);
+        assert!(play(&file).is_ok(), "it is the mistake that is found");
+    }
 }

@@ -7,7 +7,7 @@ use super::World;
 use super::agenda::{Happening, Life};
 use super::client::{ClientCx, ClientNode, ClientOutput};
 use super::network::Caller;
-use super::node::BrokerNode;
+use super::node::{self, BrokerNode};
 use crate::broker::Job;
 use crate::disk::{DirId, Lane};
 use crate::io::{Input, JobId, Output};
@@ -36,16 +36,40 @@ impl World {
         inputs: &mut VecDeque<(Input, EventId)>,
     ) {
         let cause = self.gather_broker_facts(id).unwrap_or(cause);
+        let Some(outputs) = self.tie_answers(id, outputs) else {
+            return;
+        };
         for output in outputs {
+            let is_end = matches!(output, Output::Stopped { .. });
             self.carry(id, cause, output, inputs);
+            if is_end {
+                // Nobody is there any more who could say or hear anything.
+                return inputs.clear();
+            }
         }
+    }
+
+    /// Takes the bytes that answers name out of their files, before anything else is carried out: what comes
+    /// with them or later may cut, remove or close a file, and an answer is what it was when it was given.
+    /// `None`: a broker named bytes that are not there.
+    fn tie_answers(&mut self, id: BrokerId, mut outputs: Vec<Output>) -> Option<Vec<Output>> {
+        for output in &mut outputs {
+            let Output::Respond { parts, .. } = output else {
+                continue;
+            };
+            if let Err(why) = self.broker(id)?.tie(parts) {
+                self.broken = Some(format!("broker {id}: {why}"));
+                return None;
+            }
+        }
+        Some(outputs)
     }
 
     /// Moves a broker's facts into the log; the last of them.
     fn gather_broker_facts(&mut self, id: BrokerId) -> Option<EventId> {
         let node = self.brokers.get_mut(&id).map(Arc::make_mut)?;
         let mut last = None;
-        for event in node.trace.take() {
+        for event in node.trace.drain() {
             last = Some(event.id);
             self.log.push(event);
         }
@@ -61,13 +85,8 @@ impl World {
     ) {
         match output {
             Output::Respond { conn, request, parts } => {
-                let bytes = match self.broker(id).map(|node| node.gather(&parts)) {
-                    Some(Ok(bytes)) => bytes,
-                    Some(Err(why)) => return self.broken = Some(format!("broker {id}: {why}")),
-                    None => return,
-                };
                 if let Some(connection) = self.network_mut().get_mut(conn) {
-                    connection.answers.insert(request, bytes);
+                    connection.answers.insert(request, node::frame(parts));
                 }
                 self.send_answers(conn, cause);
                 self.admit_waiting(conn, inputs);
@@ -245,6 +264,7 @@ impl World {
         }
         if let Some(client) = self.clients.get_mut(&id).map(Arc::make_mut) {
             client.last = last;
+            client.note_timeout();
         }
     }
 }

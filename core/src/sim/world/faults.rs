@@ -150,6 +150,8 @@ impl World {
         };
         node.paused = false;
         let backlog = std::mem::take(&mut node.backlog);
+        // It looks at its clock again, and may find that an answer is overdue.
+        self.none_overdue_before = self.now;
         self.pause_session(id, false);
         self.emit(EventId::NONE, WorldFact::BrokerResumed { broker: id });
         let now = self.now;

@@ -65,6 +65,12 @@ pub const FIRST_CLIENT: NodeId = 101;
 const OUTSIDE: NodeId = 0;
 /// A broker gives up an unanswered request to another after so long (`replica.socket.timeout.ms`).
 pub const PEER_TIMEOUT_MS: Millis = 30_000;
+/// Nobody gives up sooner.
+const LEAST_PATIENCE_MS: Millis = if PEER_TIMEOUT_MS < client::REQUEST_TIMEOUT_MS {
+    PEER_TIMEOUT_MS
+} else {
+    client::REQUEST_TIMEOUT_MS
+};
 
 /// Everything there is.
 #[derive(Clone, Debug)]
@@ -79,6 +85,8 @@ pub struct World {
     clients: BTreeMap<NodeId, Arc<ClientNode>>,
     outside: Trace,
     log: TraceLog,
+    /// No awaited answer is overdue sooner.
+    none_overdue_before: Millis,
     /// A broker did what no host could carry out.
     broken: Option<String>,
 }
@@ -114,6 +122,7 @@ impl World {
             clients: BTreeMap::new(),
             outside: Trace::recording(OUTSIDE),
             log: TraceLog::default(),
+            none_overdue_before: EPOCH_MS,
             broken: None,
         };
         world.start_coordination();
@@ -215,7 +224,7 @@ impl World {
     /// Lets the next thing happen if its time is not after `until`.
     pub fn step_until(&mut self, until: Millis) -> bool {
         loop {
-            let Some((at, next)) = self.next() else {
+            let Some((at, next)) = self.next_now() else {
                 return false;
             };
             if at > until {
@@ -242,6 +251,31 @@ impl World {
     }
 
     fn next(&self) -> Option<(Millis, Next)> {
+        self.next_of_its_own()
+            .into_iter()
+            .chain(self.next_overdue())
+            .min()
+    }
+
+    /// The same, without a look at every connection while none can be overdue.
+    fn next_now(&mut self) -> Option<(Millis, Next)> {
+        let soon = self.next_of_its_own();
+        if soon.is_some_and(|(at, _)| at < self.none_overdue_before) {
+            return soon;
+        }
+        let overdue = self.next_overdue();
+        let awaited_later = self.now + LEAST_PATIENCE_MS;
+        self.none_overdue_before = overdue.map_or(awaited_later, |(at, _)| at.min(awaited_later));
+        soon.into_iter().chain(overdue).min()
+    }
+
+    fn next_overdue(&self) -> Option<(Millis, Next)> {
+        let patience = |connection: &network::Connection| self.patience_ms(connection);
+        let overdue = self.network.next_overdue(patience);
+        overdue.map(|(at, conn)| (at.max(self.now), Next::Overdue(conn)))
+    }
+
+    fn next_of_its_own(&self) -> Option<(Millis, Next)> {
         let planned = self.agenda.next_time().map(|at| (at, Next::Planned));
         let service = self.coordination.next_timeout().map(|at| (at, Next::Service));
         let sessions = self.coordination.next_session_timer();
@@ -250,10 +284,7 @@ impl World {
         let brokers = brokers.filter_map(|(&id, node)| Some((node.next_timeout()?, Next::Broker(id))));
         let clients = self.clients.iter();
         let clients = clients.filter_map(|(&id, node)| Some((node.next_timeout()?, Next::Client(id))));
-        let patience = |connection: &network::Connection| self.patience_ms(connection);
-        let overdue = self.network.next_overdue(patience);
-        let overdue = overdue.map(|(at, conn)| (at, Next::Overdue(conn)));
-        let all = planned.into_iter().chain(service).chain(sessions).chain(overdue);
+        let all = planned.into_iter().chain(service).chain(sessions);
         // What should have happened already happens now, among its like.
         all.chain(brokers)
             .chain(clients)
@@ -263,9 +294,7 @@ impl World {
 
     fn patience_ms(&self, connection: &network::Connection) -> Millis {
         match &connection.caller {
-            network::Caller::Client(id) | network::Caller::Echo(id) => self
-                .client(*id)
-                .map_or(PEER_TIMEOUT_MS, |node| node.request_timeout_ms),
+            network::Caller::Client(_) | network::Caller::Echo(_) => client::REQUEST_TIMEOUT_MS,
             // A paused process looks at no clock.
             network::Caller::Broker { broker, .. }
                 if self.broker(*broker).is_some_and(|node| node.paused) =>
@@ -340,7 +369,7 @@ impl World {
     }
 
     fn gather_facts(&mut self) {
-        for event in self.outside.take() {
+        for event in self.outside.drain() {
             self.log.push(event);
         }
     }

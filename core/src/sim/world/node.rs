@@ -5,6 +5,7 @@
 //!
 //! Invariants
 //! - after each call the broker has nothing left to say and no work queued
+//! - within a life its clock never runs backwards, whatever is done to it
 //! - a lane has one operation under way at most, and carries it out when it is done, not before: a
 //!   broker that dies meanwhile has not written it
 
@@ -55,6 +56,10 @@ pub struct BrokerNode {
     pub backlog: Vec<Happening>,
     /// How far its clock is ahead of the world's.
     pub skew_ms: Millis,
+    /// The latest time that this life has seen: a clock that is set back stands still until then.
+    latest: Millis,
+    /// When the broker wants to be called, by its own clock: noted after each call, and asked for much more often.
+    due: Option<Millis>,
     /// How long each disk operation takes.
     pub disk_delay_ms: Millis,
     /// Lines for the operator, the latest.
@@ -99,6 +104,8 @@ impl BrokerNode {
             paused: false,
             backlog: Vec::new(),
             skew_ms: 0,
+            latest: 0,
+            due: None,
             disk_delay_ms: 0,
             said: Vec::new(),
             boot: Boot {
@@ -127,7 +134,8 @@ impl BrokerNode {
         self.ready = false;
         self.paused = false;
         self.trace.cause = cause;
-        let local = now + self.skew_ms;
+        self.latest = 0;
+        let local = self.local(now);
         self.broker = Some(Broker::boot(local, self.boot.clone(), &mut self.trace));
         self.drain(local)
     }
@@ -136,6 +144,7 @@ impl BrokerNode {
     pub fn die(&mut self, down: Down) {
         self.down = Some(down);
         self.broker = None;
+        self.due = None;
         self.ready = false;
         self.paused = false;
         self.backlog.clear();
@@ -152,7 +161,7 @@ impl BrokerNode {
 
     /// Gives the broker one input and takes everything that follows at once.
     pub fn tell(&mut self, now: Millis, cause: EventId, input: Input) -> Vec<Output> {
-        let local = now + self.skew_ms;
+        let local = self.local(now);
         let Some(broker) = &mut self.broker else {
             return Vec::new();
         };
@@ -187,7 +196,14 @@ impl BrokerNode {
                 break;
             }
         }
+        self.due = broker.poll_timeout();
         outputs
+    }
+
+    /// What its clock shows; as in every host it never runs backwards within a life.
+    fn local(&mut self, now: Millis) -> Millis {
+        self.latest = self.latest.max(now + self.skew_ms);
+        self.latest
     }
 
     /// When the broker wants to be called, by the world's clock.
@@ -195,12 +211,15 @@ impl BrokerNode {
         if self.paused {
             return None;
         }
-        Some(self.broker.as_ref()?.poll_timeout()? - self.skew_ms)
+        let due = self.due?;
+        // What is due by a clock that stands still is due now.
+        Some(if due <= self.latest { 0 } else { due - self.skew_ms })
     }
 
     /// Decodes a frame, its length taken off, as the connection's side does.
     pub fn admit(&mut self, now: Millis, frame: &Bytes) -> Result<Admitted, Malformed> {
-        admit(frame, &self.admission, now + self.skew_ms, &mut self.workspace)
+        let local = self.local(now);
+        admit(frame, &self.admission, local, &mut self.workspace)
     }
 
     pub fn queue(&mut self, dir: DirId, lane: Lane, ticket: Ticket, op: DiskOp, cause: EventId) {
@@ -265,29 +284,37 @@ impl BrokerNode {
         Input::JobDone { job, result }
     }
 
-    /// Puts an answer together as a socket would: bytes, and ranges of files. `None`: no byte at all.
-    /// An answer that names bytes which are not there is a mistake of the broker's, told as `Err`.
-    pub fn gather(&self, parts: &Parts) -> Result<Option<Bytes>, String> {
-        if let [Part::Bytes(whole)] = parts.as_slice() {
-            return Ok(Some(whole.clone()));
-        }
-        let mut frame = BytesMut::new();
+    /// Puts the bytes that are named now in the place of ranges of files, as a host ties an answer to open
+    /// files. Naming bytes which are not there is a mistake of the broker's, told as `Err`.
+    pub fn tie(&self, parts: &mut Parts) -> Result<(), String> {
         for part in parts {
-            match part {
-                Part::Bytes(bytes) => frame.extend_from_slice(bytes),
-                Part::File { file, pos, len } => {
-                    let bytes = self.disk.read_open(*file, *pos, *len as usize);
-                    let bytes =
-                        bytes.map_err(|error| format!("a part of an answer cannot be read: {error}"))?;
-                    if bytes.len() != *len as usize {
-                        return Err("a part of an answer ends too soon".to_owned());
-                    }
-                    frame.extend_from_slice(&bytes);
+            if let Part::File { file, pos, len } = part {
+                let bytes = self.disk.read_open(*file, *pos, *len as usize);
+                let bytes = bytes.map_err(|error| format!("a part of an answer cannot be read: {error}"))?;
+                if bytes.len() != *len as usize {
+                    return Err("a part of an answer ends too soon".to_owned());
                 }
+                *part = Part::Bytes(bytes);
             }
         }
-        Ok((!frame.is_empty()).then(|| frame.freeze()))
+        Ok(())
     }
+}
+
+/// An answer as one frame, when its parts are tied; `None`: no byte at all.
+pub fn frame(parts: Parts) -> Option<Bytes> {
+    let mut pieces = parts.into_iter().filter_map(|part| match part {
+        Part::Bytes(bytes) => Some(bytes),
+        Part::File { .. } => None,
+    });
+    let first = pieces.next()?;
+    let mut rest = pieces.peekable();
+    if rest.peek().is_none() {
+        return Some(first).filter(|frame| !frame.is_empty());
+    }
+    let mut whole = BytesMut::from(&*first);
+    rest.for_each(|piece| whole.extend_from_slice(&piece));
+    Some(whole.freeze())
 }
 
 /// The name under which a broker is reached.
@@ -299,5 +326,63 @@ fn index(lane: Lane) -> usize {
     match lane {
         Lane::Strict => 0,
         Lane::Aside => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::smallvec;
+
+    use super::*;
+    use crate::disk::FileId;
+
+    #[test]
+    fn an_answer_is_what_it_was_when_it_was_given() {
+        const FILE: FileId = FileId { dir: 0, number: 7 };
+        let path = "t-0/00000000000000000000.log";
+        for later in [
+            DiskOp::Truncate { file: FILE, len: 3 },
+            DiskOp::Close { file: FILE },
+            DiskOp::Unlink { path: path.into() },
+            DiskOp::Append {
+                file: FILE,
+                at: 0,
+                bufs: smallvec![Bytes::from_static(b"other")],
+            },
+        ] {
+            let mut node = BrokerNode::new(1, &[], 1).unwrap();
+            let open = DiskOp::Open {
+                file: FILE,
+                path: path.into(),
+            };
+            let append = DiskOp::Append {
+                file: FILE,
+                at: 0,
+                bufs: smallvec![Bytes::from_static(b"records")],
+            };
+            for op in [open, append] {
+                node.disk.apply(0, &op).unwrap();
+            }
+            let head = Part::Bytes(Bytes::from_static(b"head "));
+            let range = Part::File {
+                file: FILE,
+                pos: 0,
+                len: 7,
+            };
+            let mut parts: Parts = smallvec![head, range];
+            node.tie(&mut parts).unwrap();
+            node.disk.apply(0, &later).unwrap();
+            assert_eq!(frame(parts).unwrap(), "head records", "{later:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_stands_still() {
+        let mut node = BrokerNode::new(1, &[], 1).unwrap();
+        node.skew_ms = 500;
+        assert_eq!(node.local(1_000), 1_500);
+        node.skew_ms = -500;
+        assert_eq!(node.local(1_100), 1_500);
+        assert_eq!(node.local(3_000), 2_500);
     }
 }

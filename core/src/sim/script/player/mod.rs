@@ -53,6 +53,17 @@ struct Break {
     facts: Range<usize>,
 }
 
+/// Which invariants are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// None: for measuring.
+    Nowhere,
+    /// Those that cost what a step touched.
+    AtWhatIsTouched,
+    /// All, though not after each step.
+    Everywhere,
+}
+
 /// A script in the middle of its run.
 #[derive(Clone, Debug)]
 pub struct Player {
@@ -60,6 +71,8 @@ pub struct Player {
     world: Option<World>,
     view: ClusterView,
     checker: Option<Checker>,
+    /// Whether every disk is looked at, now and then.
+    looks_at_all: bool,
     folded: usize,
     /// Facts that a reader stops at, by their place in the trace.
     visible: Vec<usize>,
@@ -96,6 +109,7 @@ impl Player {
             world: None,
             view: ClusterView::default(),
             checker: Some(Checker::default()),
+            looks_at_all: true,
             folded: 0,
             visible: Vec::new(),
             shown: BTreeSet::new(),
@@ -118,9 +132,10 @@ impl Player {
         }
     }
 
-    /// Looks at no invariant: for measuring.
-    pub fn without_invariants(mut self) -> Self {
-        self.checker = None;
+    /// Looks at these invariants; all, if this is not said.
+    pub fn looking(mut self, look: Look) -> Self {
+        self.checker = (look != Look::Nowhere).then(Checker::default);
+        self.looks_at_all = look == Look::Everywhere;
         self
     }
 
@@ -362,7 +377,7 @@ impl Player {
         let (Some(world), Some(checker)) = (&self.world, &self.checker) else {
             return;
         };
-        if self.broke.is_some() || self.has_broken {
+        if self.broke.is_some() || self.has_broken || !self.looks_at_all {
             return;
         }
         if let Err(broken) = checker.whole(world) {
@@ -375,7 +390,7 @@ impl Player {
 
     /// From here the steps that follow can be run again; nothing may be done from outside in between.
     fn remember(&mut self) {
-        if let (Some(world), Some(checker)) = (&self.world, &self.checker) {
+        if let (Some(world), Some(checker), true) = (&self.world, &self.checker, self.looks_at_all) {
             self.checkpoint = Some(Box::new((world.clone(), checker.clone(), self.view.clone())));
         }
     }

@@ -29,7 +29,7 @@ use crate::types::{BrokerId, Millis, Rng};
 /// A failed request is tried again after so long (`retry.backoff.ms`).
 const RETRY_BACKOFF_MS: Millis = 100;
 /// Default of `request.timeout.ms`.
-const REQUEST_TIMEOUT_MS: Millis = 30_000;
+pub const REQUEST_TIMEOUT_MS: Millis = 30_000;
 
 /// What a client is handed when it is its turn.
 pub struct ClientCx<'a> {
@@ -56,7 +56,8 @@ pub enum ClientOutput {
 #[derive(Clone, Debug)]
 pub struct ClientNode {
     pub id: NodeId,
-    pub request_timeout_ms: Millis,
+    /// When it wants to be called.
+    due: Option<Millis>,
     wire: Wire,
     metadata: Metadata,
     pub role: Role,
@@ -128,7 +129,7 @@ impl ClientNode {
     pub fn new(id: NodeId, brokers: Vec<BrokerId>, role: Role) -> Self {
         Self {
             id,
-            request_timeout_ms: REQUEST_TIMEOUT_MS,
+            due: None,
             wire: Wire {
                 client: id,
                 next: 0,
@@ -150,13 +151,18 @@ impl ClientNode {
     }
 
     pub(super) fn next_timeout(&self) -> Option<Millis> {
+        self.due
+    }
+
+    /// To be called when something was done to it: it is asked for its time-out much more often.
+    pub(super) fn note_timeout(&mut self) {
         let own = match &self.role {
             Role::Producer(producer) => producer.next_timeout(&self.metadata),
             Role::Consumer(consumer) => consumer.next_timeout(),
             Role::Admin(admin) => admin.next_timeout(),
         };
         let metadata = self.metadata.next_timeout();
-        [own, metadata].into_iter().flatten().min()
+        self.due = [own, metadata].into_iter().flatten().min();
     }
 
     pub(super) fn tick(&mut self, cx: &mut ClientCx) {

@@ -173,7 +173,7 @@ impl Log {
         self.close_active(cx);
         self.flush(cx);
         self.write_snapshot(cx, Lane::Strict);
-        self.close_index_files(cx, Lane::Strict, true);
+        self.close_index_files(cx, Lane::Strict, !self.was_never_written());
         let files = self.closed.iter().map(|segment| segment.file);
         let mut last = 0;
         for file in files.chain([self.active.file]) {

@@ -175,10 +175,17 @@ impl Log {
     /// Forces everything appended so far to the medium; the recovery point follows when it is done.
     /// `None`: there was nothing to force.
     pub fn flush(&mut self, cx: &mut Cx<'_>) -> Option<Ticket> {
-        if self.sync_asked >= self.assigned_end && !self.names_unsynced.files {
+        let all_synced = self.sync_asked >= self.assigned_end && !self.names_unsynced.files;
+        if all_synced || self.was_never_written() {
             return None;
         }
         Some(self.sync(cx, Lane::Strict))
+    }
+
+    /// Of such a log a loss of power can take nothing. Thousands of partitions that idle would else make
+    /// a stop last minutes.
+    pub(super) fn was_never_written(&self) -> bool {
+        self.assigned_end == 0 && !self.cut_unsynced
     }
 
     /// Forces the active segment to the medium, and the names of the segments where they are not.

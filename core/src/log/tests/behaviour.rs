@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::disk::DiskOp;
 use crate::error::ErrorCode;
 use crate::log::producer_state::AppendOrigin;
 use crate::log::testing::{DAY_MS, Host, batch, built, produced};
@@ -416,7 +417,7 @@ fn flush_messages_holds_the_end_back_until_the_sync() {
     let ops = host.queue.take();
     let sync = ops
         .iter()
-        .position(|queued| matches!(queued.op, crate::disk::DiskOp::Sync { .. }));
+        .position(|queued| matches!(queued.op, DiskOp::Sync { .. }));
     let before_sync = ops[sync.unwrap() - 1].ticket;
     assert!(!log.disk_done(&mut host.cx(), before_sync));
     let last = ops.last().unwrap().ticket;
@@ -489,4 +490,26 @@ fn index_files_come_with_their_first_entries() {
     log.close(&mut host.cx());
     host.settle(&mut log);
     assert!(indexes(&host) > 0);
+}
+
+/// How many times the queue forces something to the medium.
+fn syncs(host: &mut Host) -> usize {
+    let forces = |op: &DiskOp| matches!(op, DiskOp::Sync { .. } | DiskOp::SyncDirectory { .. });
+    let queued = host.queue.take();
+    queued.iter().filter(|queued| forces(&queued.op)).count()
+}
+
+#[test]
+fn a_log_that_was_never_written_to_closes_without_waiting_for_the_medium() {
+    let mut host = Host::new();
+    let mut log = host.create(LogConfig::default());
+    log.close(&mut host.cx());
+    assert_eq!(syncs(&mut host), 0);
+
+    let mut log = host.create(LogConfig::default());
+    host.append(&mut log, &batch(&[1], 10));
+    let _ = log.truncate_to(&mut host.cx(), 0, DAY_MS);
+    host.settle(&mut log);
+    log.close(&mut host.cx());
+    assert!(syncs(&mut host) > 0, "the cut has to reach the medium");
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::classic::{ClassicGroup, GroupState};
 use super::member::Protocol;
 use super::record::group_record;
-use super::request::{Answer, Join, Joined, Synced};
+use super::request::{Join, Joined, Synced};
 use super::{GroupSettings, GroupTurn, Then};
 use crate::coordinator::Token;
 use crate::error::ErrorCode;
@@ -124,8 +124,9 @@ impl ClassicGroup {
         outcome: Result<(), ErrorCode>,
     ) {
         let new = &replacement.new;
-        if !self.members.contains_key(new) {
-            // It has left meanwhile, and was answered then.
+        let token = Some(replacement.token);
+        if self.members.get(new).and_then(|member| member.awaiting_join) != token {
+            // It has left, or asked anew: this request was answered then.
             return;
         }
         match outcome {
@@ -149,12 +150,7 @@ impl ClassicGroup {
                     members: Vec::new(),
                     ..self.joined(new)
                 };
-                let token = replacement.token;
-                if self.members.get(new).and_then(|member| member.awaiting_join) == Some(token) {
-                    self.answer_join(turn, new, answer);
-                } else {
-                    turn.answer(token, Ok(Answer::Joined(answer)));
-                }
+                self.answer_join(turn, new, answer);
                 self.update_member(
                     new,
                     &replacement.former_protocols,

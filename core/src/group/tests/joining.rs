@@ -130,6 +130,43 @@ fn the_protocol_is_what_most_like_best_of_what_all_support() {
 }
 
 #[test]
+fn a_tie_of_the_vote_goes_to_the_first_name() {
+    let mut groups = groups();
+    for names in [["z", "m"], ["m", "z"]] {
+        let likes = Join {
+            protocols: names.iter().map(|name| protocol(name)).collect(),
+            ..join("")
+        };
+        let id = groups.id_for(likes.clone());
+        groups.join(Join { member: id, ..likes });
+    }
+    groups.world.pass(10_000);
+    assert_eq!(groups.joined()[0].1.protocol.as_deref(), Some("m"));
+}
+
+#[test]
+fn a_join_that_its_own_member_overtakes_is_answered() {
+    let mut groups = groups();
+    let members = groups.stable_group(2);
+    // A leader that comes again begins a rebalance.
+    let first = groups.join(join(&members[0]));
+    let second = groups.join(join(&members[0]));
+    let answers = groups.joined();
+    let told: Vec<_> = answers
+        .iter()
+        .map(|(asked, joined)| (*asked, joined.error))
+        .collect();
+    assert_eq!(told, [(first, ErrorCode::RebalanceInProgress)]);
+    groups.join(join(&members[1]));
+    let joined = groups.joined();
+    assert!(
+        joined
+            .iter()
+            .any(|(asked, joined)| *asked == second && joined.generation == 2)
+    );
+}
+
+#[test]
 fn a_new_member_makes_the_others_come_again_and_who_does_not_is_out() {
     let mut groups = groups();
     let members = groups.stable_group(2);

@@ -42,7 +42,6 @@ fn kept(found: &Found) -> String {
 }
 
 #[test]
-#[ignore = "four finds are open: in seeds 56, 142 and 289 a replica whose broker lost its power does not get back into the ISR, and seed 172 ends in a deep recursion"]
 fn five_hundred_random_worlds_hold_and_meet_everything() {
     let exercised = search(1..501);
     assert_eq!(search::missing(&exercised), [""; 0], "{exercised:#?}");
@@ -60,7 +59,6 @@ fn the_same_seed_gives_the_same_facts() {
 }
 
 #[test]
-#[ignore = "the list is older than the last change of what is told; HIGHWATER_WRITE=1 writes it anew"]
 fn small_worlds_tell_what_is_listed() {
     let once = hashes::list().unwrap();
     if once != hashes::LIST && std::env::var_os("HIGHWATER_WRITE").is_some() {

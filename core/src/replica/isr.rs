@@ -32,6 +32,13 @@ pub struct Proposal {
     pub partition_epoch: PartitionEpoch,
 }
 
+impl Proposal {
+    /// Whether the broker is a member, in that life.
+    fn names(&self, broker: BrokerId, epoch: Option<BrokerEpoch>) -> bool {
+        self.isr.contains(&(broker, epoch.unwrap_or(NO_BROKER_EPOCH)))
+    }
+}
+
 /// What the controller made of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IsrAnswer {
@@ -294,13 +301,16 @@ impl Partition {
                 false
             }
             // The same; but one that has long been silent may be another life by now, so that what it once
-            // fetched counts for nothing. It is asked for when it fetches again, not over and over.
+            // fetched counts for nothing. It is asked for when it fetches again, not over and over. If it has
+            // fetched in another life since the proposal, then nothing was said of that one: with all it
+            // needs, it may not be heard of again for as long as no record comes.
             ErrorCode::IneligibleReplica => {
                 let entered = pending.enters;
                 leader.isr.pending = None;
                 let silent_since = cx.now - shared.lag_time_max_ms;
                 if let Some(follower) = entered.and_then(|broker| leader.follower_mut(broker))
                     && follower.last_fetch_ms < silent_since
+                    && proposal.names(follower.broker, follower.broker_epoch)
                 {
                     follower.broker_epoch = None;
                 }

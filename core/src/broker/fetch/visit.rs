@@ -34,6 +34,8 @@ pub(super) struct Visit {
     pub partition: Option<PartitionId>,
     pub answer: FetchPartitionResponse,
     pub record_bytes: u64,
+    /// Where the log ended then; `None` before the visit, and when it was refused.
+    pub log_end: Option<Offset>,
     /// Records lie between the wanted offset and what the reader may see.
     pub readable: bool,
 }
@@ -50,6 +52,7 @@ impl Visit {
             slot,
             partition: None,
             record_bytes: 0,
+            log_end: None,
             readable: false,
         }
     }
@@ -67,11 +70,13 @@ impl Visit {
         self.record_bytes = 0;
     }
 
-    /// What an answer says of the partition beside its records.
+    /// What an answer says of the partition beside its records; the state that it is an answer to.
     fn say_offsets(&mut self, partition: &Partition) -> Result<(), Refused> {
         self.answer.high_watermark = partition.high_watermark();
         self.answer.last_stable_offset = partition.last_stable_offset();
-        self.answer.log_start_offset = partition.log()?.log_start();
+        let log = partition.log()?;
+        self.answer.log_start_offset = log.log_start();
+        self.log_end = Some(log.log_end());
         Ok(())
     }
 

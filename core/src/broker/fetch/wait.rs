@@ -260,7 +260,8 @@ impl State {
     }
 
     /// Whether something came after the visits, while jobs ran or other requests had their turn: nobody
-    /// told of it, since a fetch is told of news only once it waits for data.
+    /// told of it, since a fetch is told of news only once it waits for data. Visits are compared with what
+    /// they met, never with what was asked for: a log that gives nothing yet would be visited for ever.
     fn is_outdated(&mut self, id: ParkedId) -> bool {
         let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
             return false;
@@ -275,7 +276,7 @@ impl State {
                 let log_end = partition.log().ok().map(|log| log.log_end());
                 log_end.is_none()
                     || partition.high_watermark() != visit.answer.high_watermark
-                    || (wait.follower.is_some() && log_end > Some(visit.wanted.fetch_offset))
+                    || (wait.follower.is_some() && log_end > visit.log_end)
             })
         })
     }

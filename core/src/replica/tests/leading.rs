@@ -307,6 +307,46 @@ fn a_follower_whose_fetch_met_a_proposal_under_way_is_taken_in_after_it() {
 }
 
 #[test]
+fn a_refusal_of_an_earlier_life_does_not_keep_the_present_one_out() {
+    let mut cluster = three(2);
+    cluster.state.isr = vec![0, 1];
+    cluster.elect(0);
+    cluster.controller_is_away = true;
+    cluster.fetch(2);
+    let proposal = cluster.nodes[0].partition.pending_proposal().unwrap().clone();
+    let later = proposal.isr[2].1 + 100;
+    let epoch = cluster.state.leader_epoch;
+    let node = &mut cluster.nodes[0];
+    let shared = &mut node.shared;
+    shared.live.entry(2).or_default().epoch = later;
+    let mut cx = node.host.cx();
+    let fetch = FollowerFetch {
+        replica: 2,
+        broker_epoch: later,
+        offset: 0,
+        log_start: 0,
+        current_leader_epoch: epoch,
+        last_fetched_epoch: -1,
+    };
+    node.partition
+        .follower_fetches(&mut cx, &node.shared, &fetch)
+        .unwrap();
+    // The answer comes late. The follower has all there is, so that in its session nothing is asked again.
+    cx.now += 30_000;
+    let refused = Err(ErrorCode::IneligibleReplica);
+    let moved = node
+        .partition
+        .proposal_done(&mut cx, &node.shared, &proposal, refused.clone());
+    let again = moved.proposal.unwrap();
+    assert_eq!(again.isr[2], (2, later));
+    // Refused as well, it has to fetch first.
+    let moved = node
+        .partition
+        .proposal_done(&mut cx, &node.shared, &again, refused);
+    assert_eq!(moved.proposal, None);
+}
+
+#[test]
 fn who_was_refused_entry_holds_the_high_watermark_no_longer() {
     let mut cluster = three(2);
     // Broker 2 leaves, as in an orderly stop, and still fetches in the epoch without it.

@@ -65,6 +65,7 @@ scenarios! {
     isr_earlier_life_counts: "isr/earlier_life_counts",
     isr_earlier_life_is_refused: "isr/earlier_life_is_refused",
     replication_duplicate_is_stored_once: "replication/duplicate_is_stored_once",
+    replication_fetch_waits_for_bytes: "replication/fetch_waits_for_bytes",
     replication_follower_crashes_and_returns: "replication/follower_crashes_and_returns",
     replication_high_watermark_one_round_behind: "replication/high_watermark_one_round_behind",
     replication_one_of_two_in_sync: "replication/one_of_two_in_sync",

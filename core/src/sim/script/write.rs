@@ -53,6 +53,7 @@ impl fmt::Display for Command {
             Self::Try(command) => write!(f, "try {command}"),
             Self::Step(1) => write!(f, "step"),
             Self::Step(steps) => write!(f, "step {steps}"),
+            Self::StepVisible => write!(f, "step visible"),
             Self::StepUntil(pattern, within) => write!(f, "step until {pattern} within {}", Time(*within)),
             Self::Run(ms) => write!(f, "run {}", Time(*ms)),
             Self::Settle => write!(f, "settle"),
@@ -273,6 +274,7 @@ duplicate Produce from safe
 try restart 1
 step
 step 5
+step visible
 step until HighWatermarkMoved at!=1 to>=3 from<=2 partition=b-0 within 5s
 run 3s
 settle

@@ -48,7 +48,7 @@ fn five_hundred_random_worlds_hold_and_meet_everything() {
 }
 
 #[test]
-#[ignore = "long: run by --soak"]
+#[ignore = "long: run by --soak. Seeds 1962 and 2571 are open: a proposed ISR refused because of one member makes the leader forget the life of the idle follower that was to enter"]
 fn ten_thousand_random_worlds_hold() {
     search(1_000..11_000);
 }

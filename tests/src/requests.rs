@@ -262,6 +262,21 @@ pub fn fetch(
     fetched(client.ask(FETCH, &fetch_request(topic, partition, offset, 4 << 20)))
 }
 
+/// Fetches what is there, and waits for it: right after a start a log's files may not be open yet.
+fn fetch_patiently(
+    client: &mut WireClient,
+    topic: &str,
+    partition: PartitionIndex,
+    offset: Offset,
+) -> FetchPartitionResponse {
+    let RequestBody::Fetch(mut request) = fetch_request(topic, partition, offset, 4 << 20) else {
+        unreachable!("a fetch request is one");
+    };
+    request.min_bytes = 1;
+    request.max_wait_ms = TIMEOUT_MS;
+    fetched(client.ask(FETCH, &RequestBody::Fetch(request)))
+}
+
 /// The whole batches that an answer carries, each with its checksum checked.
 pub fn batches(answer: &FetchPartitionResponse) -> Vec<Batch> {
     let mut all = Vec::new();
@@ -287,7 +302,10 @@ pub fn read_log(client: &mut WireClient, topic: &str, partition: PartitionIndex,
         if at >= answer.high_watermark {
             return all;
         }
-        let found = batches(&answer);
+        let mut found = batches(&answer);
+        if found.is_empty() {
+            found = batches(&fetch_patiently(client, topic, partition, at));
+        }
         at = found
             .last()
             .unwrap_or_else(|| panic!("no batch at {at}, below the high watermark"))

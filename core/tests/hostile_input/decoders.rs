@@ -15,12 +15,21 @@ use highwater_core::protocol::api::{BETWEEN_BROKERS, SERVED};
 use highwater_core::protocol::header::decode_response_header;
 use highwater_core::protocol::{ApiKey, decode_request, decode_response, frame};
 
+/// The dearest item of a request takes one byte there, and in memory a string of 32 in an array that
+/// doubles as it grows: the old array of n items, the new one of 2n.
+const MULTIPLE: usize = 128;
+/// Of an answer, which only our own commands and a follower read: a listed group of three bytes is 152 in
+/// memory.
+const MULTIPLE_OF_ANSWERS: usize = 160;
+
 pub struct Decoder {
     pub name: String,
     pub samples: Vec<Bytes>,
     /// Bytes of the samples that stay what they are when the rest is made up.
     pub head_bytes: usize,
     pub is_wire: bool,
+    /// Times the input's length that it may hold.
+    pub multiple: usize,
     /// What it may hold beyond the rule: buffers that a codec has whatever it unpacks.
     pub extra_bytes: usize,
     pub decode: Box<dyn Fn(Bytes) + Send + Sync>,
@@ -76,6 +85,7 @@ fn wire() -> Vec<Decoder> {
                 head_bytes: request_head.len(),
                 samples: [vec![request_head], requests].concat(),
                 is_wire: true,
+                multiple: MULTIPLE,
                 extra_bytes: 0,
                 decode: Box::new(|bytes| drop(decode_request(bytes))),
             });
@@ -84,6 +94,7 @@ fn wire() -> Vec<Decoder> {
                 head_bytes: response_head.len(),
                 samples: [vec![response_head], responses].concat(),
                 is_wire: true,
+                multiple: MULTIPLE_OF_ANSWERS,
                 extra_bytes: 0,
                 decode: Box::new(move |bytes| {
                     drop(decode_response_header(bytes.clone(), api, version));
@@ -98,6 +109,7 @@ fn wire() -> Vec<Decoder> {
         samples: vec![Bytes::from_static(b"GET / HTTP/1.1")],
         head_bytes: 0,
         is_wire: false,
+        multiple: MULTIPLE,
         extra_bytes: 0,
         decode: Box::new(|bytes| {
             if let Some(prefix) = bytes.first_chunk() {
@@ -166,6 +178,7 @@ fn file(name: &str, names: &[&str], decode: impl Fn(&[u8]) + Send + Sync + 'stat
         samples: names.iter().map(read).collect(),
         head_bytes: 0,
         is_wire: false,
+        multiple: MULTIPLE,
         extra_bytes: 0,
         decode: Box::new(move |bytes| decode(&bytes)),
     }

@@ -6,7 +6,7 @@
 //! from nowhere, and, for the wire, with bodies made to cost the most: counts as large as they can
 //! be believed, of the smallest items that there are. An allocator that counts watches.
 //!
-//! Invariant: decoding n bytes holds at most [`ALLOWED_MULTIPLE`] * n + [`ALLOWED_BYTES`] at once.
+//! Invariant: decoding n bytes holds at most its [`multiple`](Decoder::multiple) * n + [`ALLOWED_BYTES`] at once.
 
 #![cfg(not(target_arch = "wasm32"))]
 
@@ -19,16 +19,13 @@ use proptest::prelude::*;
 use allocation::most_held_during;
 use decoders::{Decoder, decoders};
 
-/// The dearest item of the wire takes one byte there, and in memory a string of 32 in an array that
-/// doubles as it grows: the old array of n items, the new one of 2n.
-const ALLOWED_MULTIPLE: usize = 128;
 /// What a decoder may hold whatever it is given: a first array of four items, an error's text.
 const ALLOWED_BYTES: usize = 4096;
 
 fn must_stay_small(decoder: &Decoder, input: &[u8]) {
     let bytes = Bytes::copy_from_slice(input);
     let held = most_held_during(|| (decoder.decode)(bytes));
-    let allowed = ALLOWED_MULTIPLE * input.len() + ALLOWED_BYTES + decoder.extra_bytes;
+    let allowed = decoder.multiple * input.len() + ALLOWED_BYTES + decoder.extra_bytes;
     assert!(
         held <= allowed,
         "{} held {held} bytes for an input of {}: {:02x?}",

@@ -70,6 +70,7 @@ fn spoiled(
         samples: vec![sample],
         head_bytes: 0,
         is_wire: false,
+        multiple: super::MULTIPLE,
         extra_bytes: UNSPOILED_BYTES,
         decode: Box::new(move |bytes| {
             let mut disk = disk.clone();

@@ -69,6 +69,7 @@ pub fn decoders() -> Vec<Decoder> {
         samples: vec![Bytes::from_static(data.as_bytes())],
         head_bytes: 0,
         is_wire: false,
+        multiple: super::MULTIPLE,
         extra_bytes: OTHER_NODES_BYTES,
         decode: Box::new(move |bytes| {
             let (tree, _) = tree_with(path, &bytes);

@@ -22,6 +22,7 @@ pub fn decoders() -> Vec<Decoder> {
         samples: batches(),
         head_bytes: 0,
         is_wire: false,
+        multiple: super::MULTIPLE,
         extra_bytes: CODEC_BYTES,
         decode: Box::new(decode),
     };

@@ -22,8 +22,7 @@ impl State {
             return self.out.close(conn, "the broker is not running");
         }
         let caller = Caller::new(conn, request, listener, &admitted, cx.cause);
-        let (client_id, client_host) = (admitted.client_id.clone(), admitted.client_host.clone());
-        let client = || Client::new(client_id.as_ref(), client_host.as_ref());
+        let client = || Client::new(admitted.client_id.as_ref(), admitted.client_host.as_ref());
         let body = match admitted.body {
             Body::Produce(produce) => {
                 return self.produce(cx, caller, admitted.client_id.as_ref(), produce);

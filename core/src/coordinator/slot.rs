@@ -145,10 +145,9 @@ impl<S: Shard> Slot<S> {
         then: S::Then,
         outcome: Result<(), ErrorCode>,
     ) {
-        let mut turn = Turn::new(cx, &mut self.timers);
-        self.shard.settled(&mut turn, then, outcome);
-        let decided = turn.decided();
-        self.carry_out(cx, log, settings, answers, decided);
+        self.turn(cx, log, settings, answers, |shard, turn| {
+            shard.settled(turn, then, outcome);
+        });
     }
 
     fn carry_out(

@@ -47,7 +47,7 @@ pub use request::{Answer, Commit, Deletion, Identity, Join, Joined, Leaving, Syn
 pub use settings::GroupSettings;
 pub use shard::GroupShard;
 
-use crate::coordinator::{Coordinators, Token, Turn};
+use crate::coordinator::{Coordinators, Turn};
 
 /// The topic that keeps groups and offsets.
 pub const OFFSETS_TOPIC: &str = "__consumer_offsets";
@@ -80,6 +80,3 @@ pub enum Then {
     Assigned(sync::Assignment),
     Replaced(Box<static_member::Replacement>),
 }
-
-/// A request that nobody has parked yet.
-pub(super) type Asked = Token;

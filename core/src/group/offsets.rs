@@ -79,20 +79,14 @@ impl Offsets {
             .map(|(key, stored)| (key, &stored.offset))
     }
 
-    /// Those that outsiders may see, or the latest.
-    pub fn of_group_as_seen(
+    /// Those of a group that outsiders may see.
+    pub fn of_group_committed(
         &self,
         group: &Arc<str>,
-        latest: bool,
     ) -> impl Iterator<Item = (&OffsetKey, &OffsetAndMetadata)> {
-        let latest_ones = latest.then(|| self.of_group(group));
-        let committed = (!latest).then(|| {
-            let own = self.stored.range_committed(first_of(group)..);
-            own.take_while(|(key, _)| key.group == *group)
-                .map(|(key, stored)| (key, &stored.offset))
-        });
-        let both = latest_ones.into_iter().flatten();
-        both.chain(committed.into_iter().flatten())
+        let own = self.stored.range_committed(first_of(group)..);
+        own.take_while(|(key, _)| key.group == *group)
+            .map(|(key, stored)| (key, &stored.offset))
     }
 
     /// The latest offsets after this one, of all groups.

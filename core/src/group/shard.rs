@@ -15,8 +15,8 @@ use super::record::{
     Key, decode_group, decode_offset, group_record, group_tombstone, offset_record, offset_tombstone,
 };
 use super::request::{Answer, Commit, Deletion, Identity, Join, Joined, Leaving, Sync, Synced};
-use super::{Asked, GroupSettings, GroupTimer, GroupTurn, Then, join};
-use crate::coordinator::{Shard, Turn, answer_for};
+use super::{GroupSettings, GroupTimer, GroupTurn, Then, join};
+use crate::coordinator::{Shard, Token, Turn, answer_for};
 use crate::error::{ErrorCode, Malformed};
 use crate::record::Record;
 use crate::trace::{Fact, GroupFact, RebalanceReason};
@@ -54,7 +54,7 @@ impl GroupShard {
     }
 
     /// JoinGroup; see [`GroupSettings::check_join`] for what is checked before.
-    pub fn join(&mut self, turn: &mut GroupTurn, token: Asked, join: &Join) {
+    pub fn join(&mut self, turn: &mut GroupTurn, token: Token, join: &Join) {
         let names = [
             &join.group,
             &join.client_id,
@@ -85,7 +85,7 @@ impl GroupShard {
         }
     }
 
-    pub fn sync(&mut self, turn: &mut GroupTurn, token: Asked, sync: Sync) {
+    pub fn sync(&mut self, turn: &mut GroupTurn, token: Token, sync: Sync) {
         match self.groups.get_mut(&sync.group) {
             Some(group) => group.sync(turn, token, sync),
             None => {
@@ -95,7 +95,7 @@ impl GroupShard {
         }
     }
 
-    pub fn heartbeat(&mut self, turn: &mut GroupTurn, token: Asked, group: &str, who: &Identity) {
+    pub fn heartbeat(&mut self, turn: &mut GroupTurn, token: Token, group: &str, who: &Identity) {
         let group = self.groups.get_mut(group).ok_or(ErrorCode::UnknownMemberId);
         match group.and_then(|group| group.heartbeat(turn, who)) {
             Ok(code) => turn.answer_when_committed(token, Answer::Heartbeat(code)),
@@ -103,7 +103,7 @@ impl GroupShard {
         }
     }
 
-    pub fn leave(&mut self, turn: &mut GroupTurn, token: Asked, group: &str, leaving: &[Leaving]) {
+    pub fn leave(&mut self, turn: &mut GroupTurn, token: Token, group: &str, leaving: &[Leaving]) {
         let outcomes = match self.groups.get_mut(group) {
             Some(group) => group.leave(turn, &self.settings, leaving),
             None => vec![ErrorCode::UnknownMemberId; leaving.len()],
@@ -112,7 +112,7 @@ impl GroupShard {
     }
 
     /// OffsetCommit.
-    pub fn commit(&mut self, turn: &mut GroupTurn, token: Asked, commit: &Commit) {
+    pub fn commit(&mut self, turn: &mut GroupTurn, token: Token, commit: &Commit) {
         if let Err(code) = self.check_commit(commit) {
             return turn.answer(token, Err(code));
         }
@@ -182,7 +182,7 @@ impl GroupShard {
     }
 
     /// OffsetDelete.
-    pub fn delete_offsets(&mut self, turn: &mut GroupTurn, token: Asked, deletion: &Deletion) {
+    pub fn delete_offsets(&mut self, turn: &mut GroupTurn, token: Token, deletion: &Deletion) {
         let group = self.groups.get(&deletion.group).ok_or(ErrorCode::GroupIdNotFound);
         let group = match group {
             Ok(group) if group.is_empty() || group.uses_consumer_protocol() => group,
@@ -205,7 +205,7 @@ impl GroupShard {
     }
 
     /// DeleteGroups, those of this partition.
-    pub fn delete_groups(&mut self, turn: &mut GroupTurn, token: Asked, groups: &[Arc<str>]) {
+    pub fn delete_groups(&mut self, turn: &mut GroupTurn, token: Token, groups: &[Arc<str>]) {
         let mut records = Vec::new();
         let mut outcomes = Vec::with_capacity(groups.len());
         let mut seen = std::collections::BTreeSet::new();

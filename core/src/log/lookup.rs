@@ -176,11 +176,9 @@ impl SegmentToRead {
         let is_at_or_below = |entry: &OffsetEntry| entry.relative <= relative;
         let mut place = None;
         let found = floor_in_file(disk, self.dir, &path, is_at_or_below, |halving| {
-            place = if halving.at_or_below {
-                Some(halving.middle)
-            } else {
-                place
-            };
+            if halving.at_or_below {
+                place = Some(halving.middle);
+            }
             if let Some(steps) = steps.as_deref_mut() {
                 steps.halvings.push(halving);
             }

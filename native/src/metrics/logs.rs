@@ -1,45 +1,37 @@
 //! The figures of logs and log directories, asked of the broker whenever somebody reads them.
 
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::per_broker::{PerBroker, label};
+use super::per_broker::label;
 use super::{Numbered, signed};
 
 /// Partitions looked at while the broker's inputs wait.
 const PARTITIONS_A_LOOK: u32 = 256;
 
 type OfPartition = Family<[(&'static str, String); 3], Gauge>;
+type OfBroker = Family<[(&'static str, String); 1], Gauge>;
 type OfDirectory = Family<[(&'static str, String); 2], Gauge>;
 
 /// Adds what Kafka has as `kafka.log:type=Log` and `kafka.log:type=LogManager`.
 pub(super) fn register(registry: &mut Registry, brokers: &[Numbered]) {
     register_logs(registry, brokers);
-    let offline = OfDirectory::default();
-    let count = PerBroker::of(brokers, |driver| {
-        let directories = driver.look(|broker| broker.log_directory_figures());
-        let directories = directories.unwrap_or_default();
-        ConstGauge::new(signed(
-            directories
-                .iter()
-                .filter(|directory| directory.is_offline)
-                .count() as u64,
-        ))
-    });
+    let (offline, counts) = (OfDirectory::default(), OfBroker::default());
     for (broker, driver) in brokers {
         let directories = driver.look(|broker| broker.log_directory_figures());
+        let count = counts.get_or_create_owned(&[label(*broker)]);
         for directory in directories.unwrap_or_default() {
+            let is_offline = i64::from(directory.is_offline);
+            count.inc_by(is_offline);
             let labels = [label(*broker), ("log_directory", directory.path)];
-            offline
-                .get_or_create(&labels)
-                .set(i64::from(directory.is_offline));
+            offline.get_or_create(&labels).set(is_offline);
         }
     }
     registry.register(
         "offline_log_directory_count",
         "Log directories that have failed",
-        count,
+        counts,
     );
     registry.register(
         "log_directory_offline",

@@ -221,23 +221,44 @@ impl State {
         request: MetadataRequest,
         names: &[String],
     ) {
+        if !self.controls() {
+            self.answer_metadata(caller, &request);
+            return self.ask_controller_to_create(names);
+        }
+        let token = self.token(Waits::Metadata(*caller, Box::new(request)));
+        self.create_here(cx, names, Some(token));
+    }
+
+    /// A topic that this broker needs itself.
+    pub(in crate::broker) fn create_needed(&mut self, cx: &mut Cx, name: &str) {
+        let names = [name.to_owned()];
+        match self.controls() {
+            true => self.create_here(cx, &names, None),
+            false => self.ask_controller_to_create(&names),
+        }
+    }
+
+    /// Whether the controller is in this broker, and serves.
+    fn controls(&self) -> bool {
+        let controller = self.cluster.controller.as_ref();
+        controller.is_some_and(|controller| controller.is_serving())
+    }
+
+    /// `token` hears of it when it is done.
+    fn create_here(&mut self, cx: &mut Cx, names: &[String], token: Option<CallerToken>) {
         let nodes = self.nodes_of_controller();
         let config = self.config.clone();
-        if self
-            .cluster
-            .controller
-            .as_ref()
-            .is_some_and(|controller| controller.is_serving())
-        {
-            let token = self.token(Waits::Metadata(*caller, Box::new(request)));
-            if let Some(controller) = &mut self.cluster.controller {
-                admin::create_topics_on_demand(&mut **controller, cx, &config, &nodes, names);
+        if let Some(controller) = &mut self.cluster.controller {
+            admin::create_topics_on_demand(&mut **controller, cx, &config, &nodes, names);
+            if let Some(token) = token {
                 controller.answer(cx, token, message(|_: &mut AlterPartitionResponse| {}));
             }
-            return self.controller_goes_on(cx);
         }
-        self.answer_metadata(caller, &request);
-        let body = RequestBody::CreateTopics(admin::creation_on_demand(&config, names));
+        self.controller_goes_on(cx);
+    }
+
+    fn ask_controller_to_create(&mut self, names: &[String]) {
+        let body = RequestBody::CreateTopics(admin::creation_on_demand(&self.config, names));
         let controller = self.cluster.controller_id;
         self.send(
             controller,
@@ -246,19 +267,6 @@ impl State {
             &body,
             SendFor::AutoCreate,
         );
-    }
-
-    /// A topic that this broker needs itself. False when the controller is another.
-    pub(in crate::broker) fn create_here_if_controller(&mut self, cx: &mut Cx, name: &str) -> bool {
-        let nodes = self.nodes_of_controller();
-        let config = self.config.clone();
-        let controller = self.cluster.controller.as_mut();
-        let Some(controller) = controller.filter(|controller| controller.is_serving()) else {
-            return false;
-        };
-        admin::create_topics_on_demand(&mut **controller, cx, &config, &nodes, &[name.to_owned()]);
-        self.controller_goes_on(cx);
-        true
     }
 
     pub(super) fn ask_own_controller(&mut self, cx: &mut Cx, request: AlterPartitionRequest) {

@@ -1,8 +1,9 @@
 //! Fetch: enter the session -> visit its partitions -> locate -> account -> answer, or wait for data.
 //!
 //! A visit asks one partition what it can give from the wanted offset. At the tail the answer is in
-//! memory; further back a job finds it, with a hint of where the last one ended (`far_reads`). When all visits are made, the fetch is answered if it has
-//! enough bytes, or an error, or may not wait; else it is parked. Each growth of a watched partition
+//! memory; further back a job finds it, with a hint of where the last one ended (`far_reads`). When all
+//! visits are made, the fetch is answered if it has enough bytes, or an error, or may not wait; else it is
+//! parked. Each growth of a watched partition
 //! takes its bytes off what the fetch still misses, and at zero, or at its deadline, the fetch visits
 //! again and is answered. The records themselves never come here: an answer names ranges of files.
 //!

@@ -213,7 +213,7 @@ impl State {
         cx: &mut Cx,
         id: ParkedId,
         at: usize,
-        found: Result<Located, DiskError>,
+        mut found: Result<Located, DiskError>,
     ) {
         let Some(Parked::Fetch(wait)) = self.purgatory.get_mut(id) else {
             return;
@@ -225,12 +225,11 @@ impl State {
         };
         let of = visit.partition;
         let wrong_index = found.as_ref().ok().and_then(|located| located.wrong_index);
-        let found = found.map(|mut located| {
-            if let (Some(partition), Some(stretch)) = (of, located.stretch.take()) {
-                self.far_reads.remember(partition, stretch);
-            }
-            located
-        });
+        if let (Some(partition), Ok(located)) = (of, &mut found)
+            && let Some(stretch) = located.stretch.take()
+        {
+            self.far_reads.remember(partition, stretch);
+        }
         let partition = of.and_then(|id| self.topics.partition(id));
         let partition = partition.ok_or(Refused::from(ErrorCode::UnknownTopicOrPartition));
         let failed = found.as_ref().err().copied();

@@ -1,14 +1,12 @@
 //! FindCoordinator: the leader of the partition that a group lives in, and the topic made on first use.
 
 use crate::broker::State;
-use crate::broker::admin::{self, Node};
+use crate::broker::admin::Node;
 use crate::broker::caller::Caller;
-use crate::broker::cluster::SendFor;
 use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::group::OFFSETS_TOPIC;
-use crate::io::{Level, PeerLane};
-use crate::protocol::RequestBody;
+use crate::io::Level;
 use crate::protocol::messages::find_coordinator_response::Coordinator;
 use crate::protocol::messages::{FindCoordinatorRequest, FindCoordinatorResponse, message};
 use crate::types::Millis;
@@ -87,19 +85,7 @@ impl State {
             );
             return self.out.say(Level::Error, line);
         }
-        if self.create_here_if_controller(cx, OFFSETS_TOPIC) {
-            return;
-        }
-        let names = [OFFSETS_TOPIC.to_owned()];
-        let body = RequestBody::CreateTopics(admin::creation_on_demand(&self.config, &names));
-        let controller = self.cluster.controller_id;
-        self.send(
-            controller,
-            PeerLane::Requests,
-            admin::CREATION_ON_DEMAND_VERSION,
-            &body,
-            SendFor::AutoCreate,
-        );
+        self.create_needed(cx, OFFSETS_TOPIC);
     }
 }
 

@@ -64,6 +64,8 @@ pub(super) struct GroupsHere {
     loading: BTreeMap<PartitionIndex, Option<ReadCursor>>,
     /// When the controller was last asked to make the topic.
     asked_for_topic_at: Option<Millis>,
+    /// When the coordinator has something to do. Kept, since every request of any kind asks for it.
+    next: Option<Millis>,
 }
 
 impl GroupsHere {
@@ -81,11 +83,12 @@ impl GroupsHere {
             led: BTreeMap::new(),
             loading: BTreeMap::new(),
             asked_for_topic_at: None,
+            next: None,
         }
     }
 
     pub fn next(&self) -> Option<Millis> {
-        self.coordinators.next()
+        self.next
     }
 }
 
@@ -111,6 +114,7 @@ impl State {
         let mut log = InternalPartition { state: self, id };
         let result = act(&mut coordinators, cx, &mut log);
         let answers: Vec<_> = std::iter::from_fn(|| coordinators.poll_answer()).collect();
+        self.groups.next = coordinators.next();
         self.groups.coordinators = coordinators;
         for (token, answer) in answers {
             self.group_answered(token, answer);

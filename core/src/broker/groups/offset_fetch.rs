@@ -184,7 +184,7 @@ impl State {
         };
         let Some(topics) = &asked.topics else {
             let mut by_topic: BTreeMap<Arc<str>, Vec<Row>> = BTreeMap::new();
-            for (key, offset) in offsets.of_group_as_seen(&asked.group, false) {
+            for (key, offset) in offsets.of_group_committed(&asked.group) {
                 let row = row(key, Some(offset));
                 if row.offset.is_some() || row.code != ErrorCode::None {
                     by_topic.entry(key.topic.clone()).or_default().push(row);

@@ -447,6 +447,7 @@ fn damage_is_complained_of() {
 fn the_disks_of_a_simulated_cluster() {
     let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let directory = tempfile::tempdir().expect("make a temporary directory");
+    let mut indexes_read = 0;
     for (number, script) in ["acks/all_survives_the_leader", "truncation/fast_leader_changes"]
         .iter()
         .enumerate()
@@ -473,10 +474,16 @@ fn the_disks_of_a_simulated_cluster() {
             text.contains("isvalid: true") && text.contains("payload: 102:0"),
             "{text}"
         );
+        // An index file comes with its first entry, or when its log is closed or recovered.
         let indexes = logs.iter().map(|log| log.with_extension("index"));
-        let indexes: Vec<PathBuf> = indexes.collect();
-        let sane = dump_log_segments(&indexes, &["--index-sanity-check"]);
-        let passed = sane.matches("passed sanity check.").count() + sane.matches(".index is empty.").count();
-        assert_eq!(passed, indexes.len(), "in\n{sane}");
+        let indexes: Vec<PathBuf> = indexes.filter(|index| index.exists()).collect();
+        if !indexes.is_empty() {
+            let sane = dump_log_segments(&indexes, &["--index-sanity-check"]);
+            let passed =
+                sane.matches("passed sanity check.").count() + sane.matches(".index is empty.").count();
+            assert_eq!(passed, indexes.len(), "in\n{sane}");
+        }
+        indexes_read += indexes.len();
     }
+    assert!(indexes_read > 0, "a broker that was started again has an index");
 }

@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use crossbeam_queue::SegQueue;
 use highwater_core::broker::{Admission, Broker, Job, run_job};
+use highwater_core::config::BrokerConfig;
 use highwater_core::coordination::CoordinationEvent;
 use highwater_core::disk::{DirId, Queued};
 use highwater_core::io::{ConnId, Input, JobId, Level, Output, Parts, RequestId};
@@ -23,12 +24,13 @@ use highwater_core::trace::Trace;
 use highwater_core::types::Millis;
 use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::coordination::{CoordinationHost, Tell};
 use crate::disk::{Disk, JobReader};
-use crate::peers::Peers;
+use crate::peers::{self, PeerCaller, Peers};
 use crate::progress::JobProgress;
 use crate::server::{Answer, Connection, Connections};
 use crate::timer::Timer;
@@ -109,7 +111,7 @@ pub struct Driver {
     timer: Timer,
     stage: watch::Sender<Stage>,
     /// Runs jobs; without one they run where they come up (tests).
-    pool: Option<tokio::runtime::Handle>,
+    pool: Option<Handle>,
 }
 
 /// What one round leaves to be done without the lock.
@@ -129,7 +131,7 @@ impl Driver {
         disk: Disk,
         connections: Connections,
         clock: Clock,
-        pool: Option<tokio::runtime::Handle>,
+        pool: Option<Handle>,
     ) -> Arc<Self> {
         let driver = Arc::new(Self {
             queue: SegQueue::new(),
@@ -151,18 +153,23 @@ impl Driver {
             }
         });
         let weak = Arc::downgrade(&driver);
-        driver.peers.report_with(move |input| {
-            if let Some(driver) = weak.upgrade() {
-                driver.submit(input);
-            }
-        });
-        let weak = Arc::downgrade(&driver);
         driver.disk.reset_readers_with(move |file| {
             if let Some(driver) = weak.upgrade() {
                 driver.connections.reset_readers_of(file);
             }
         });
         driver
+    }
+
+    /// Lets this broker speak to others, on these threads.
+    pub fn speak_to_peers(self: &Arc<Self>, config: &BrokerConfig, threads: Vec<Handle>) {
+        let weak = Arc::downgrade(self);
+        let caller = PeerCaller::new(config, move |input| {
+            if let Some(driver) = weak.upgrade() {
+                driver.submit(input);
+            }
+        });
+        self.peers.start(caller, peers::limits(config), threads);
     }
 
     /// Says who serves this broker's sessions. `attach` is handed the way back to this driver.

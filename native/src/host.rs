@@ -25,7 +25,6 @@ use crate::clock::Clock;
 use crate::coordination::{Embedded, EmbeddedError, ZooKeeper, ZooKeeperConfig};
 use crate::disk::{Disk, LockError, disk_error};
 use crate::driver::{Driver, Stage, Untraced};
-use crate::peers::PeerLimits;
 use crate::server::{BindError, Bound, Connections, Limits, Workers, accept, bind};
 
 /// Below this many descriptors a broker with some hundred partitions runs short.
@@ -112,7 +111,7 @@ pub fn run(plan: &Plan, ready: impl FnOnce(&Addresses)) -> Result<(), HostError>
     let mut embedded = None;
     for ((config, sockets), advertised) in plan.brokers.iter().zip(sockets).zip(&addresses.brokers) {
         let driver = put_together(config, advertised, descriptors, &main)?;
-        driver.peers.start(PeerLimits::of(config), workers.handles());
+        driver.speak_to_peers(config, workers.handles());
         match &config.zookeeper_connect {
             Some(connect) => {
                 let zookeeper = ZooKeeperConfig {

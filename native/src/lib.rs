@@ -1,7 +1,8 @@
 //! The native host of `highwater-core`: real files, real sockets, real time.
 //!
 //! Reading order: [`disk`] carries out disk operations, [`driver`] drives the core, [`server`]
-//! serves connections, [`peers`] makes those to other brokers, [`host`] puts a broker together and runs it, [`cli`] are the commands.
+//! serves connections, [`outbound`] makes them and [`peers`] those to other brokers, [`host`] puts a
+//! broker together and runs it, [`cli`] are the commands.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod cli;
@@ -14,6 +15,7 @@ pub mod host;
 mod http;
 mod logging;
 mod metrics;
+pub mod outbound;
 pub mod peers;
 mod progress;
 pub mod server;

@@ -1,6 +1,7 @@
 //! Both ends on loopback: what a broker hears of peers that behave, die, keep silent or talk nonsense.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_core::broker::AnswerBody;
@@ -12,13 +13,14 @@ use highwater_core::protocol::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::*;
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::driver::{Driver, Machine};
-use crate::server::{Connections, Limits};
+use crate::server::{self, Connections};
 
 const SENT: SentAs = SentAs {
     api: ApiKey::ControlledShutdown,
@@ -27,21 +29,39 @@ const SENT: SentAs = SentAs {
 const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(30);
 
-fn limits() -> PeerLimits {
-    PeerLimits {
-        connect_timeout: LONG,
+/// What a test's connections are bounded by.
+struct Bounds {
+    fetch_timeout: Duration,
+    controller_timeout: Duration,
+    max_idle: Option<Duration>,
+}
+
+fn bounds() -> Bounds {
+    Bounds {
         fetch_timeout: LONG,
         controller_timeout: LONG,
         max_idle: None,
-        answer_max_bytes: 1 << 20,
     }
 }
 
-fn peers(limits: PeerLimits) -> (Peers, UnboundedReceiver<Input>) {
+fn start(peers: &Peers, bounds: &Bounds, report: impl Fn(Input) + Send + Sync + 'static) {
+    let caller = PeerCaller {
+        fetch_timeout: bounds.fetch_timeout,
+        controller_timeout: bounds.controller_timeout,
+        report: Box::new(report),
+    };
+    let limits = Limits {
+        connect_timeout: LONG,
+        max_idle: bounds.max_idle,
+        answer_max_bytes: 1 << 20,
+    };
+    peers.start(caller, limits, vec![Handle::current()]);
+}
+
+fn peers(bounds: &Bounds) -> (Peers, UnboundedReceiver<Input>) {
     let (sender, inputs) = unbounded_channel();
     let peers = Peers::default();
-    peers.report_with(move |input| drop(sender.send(input)));
-    peers.start(limits, vec![Handle::current()]);
+    start(&peers, bounds, move |input| drop(sender.send(input)));
     (peers, inputs)
 }
 
@@ -143,7 +163,7 @@ async fn failed(inputs: &mut UnboundedReceiver<Input>) -> (SendId, String) {
 
 #[tokio::test]
 async fn requests_go_and_answers_come_in_order_on_one_connection() {
-    let (peers, mut inputs) = peers(limits());
+    let (peers, mut inputs) = peers(&bounds());
     let (listener, peer) = listen().await;
     for id in 0..3 {
         send(&peers, &peer, id);
@@ -169,7 +189,7 @@ async fn requests_go_and_answers_come_in_order_on_one_connection() {
 
 #[tokio::test]
 async fn a_slow_lane_keeps_no_other_waiting() {
-    let (peers, mut inputs) = peers(limits());
+    let (peers, mut inputs) = peers(&bounds());
     let (listener, peer) = listen().await;
     send(&peers, &peer, 0);
     let mut slow = Broker::accept(&listener).await;
@@ -188,7 +208,7 @@ async fn a_slow_lane_keeps_no_other_waiting() {
 
 #[tokio::test]
 async fn a_peer_that_dies_within_an_answer_fails_all_under_way_and_is_tried_anew() {
-    let (peers, mut inputs) = peers(limits());
+    let (peers, mut inputs) = peers(&bounds());
     let (listener, peer) = listen().await;
     for id in 0..3 {
         send(&peers, &peer, id);
@@ -224,10 +244,10 @@ async fn a_peer_that_keeps_silent_is_given_up_in_the_time_of_its_lane() {
         (PeerLane::Fetch(0), "replica.socket.timeout.ms"),
     ] {
         let is_fetch = lane == PeerLane::Fetch(0);
-        let (peers, mut inputs) = peers(PeerLimits {
+        let (peers, mut inputs) = peers(&Bounds {
             fetch_timeout: if is_fetch { SHORT } else { LONG },
             controller_timeout: if is_fetch { LONG } else { SHORT },
-            ..limits()
+            ..bounds()
         });
         let (listener, peer) = listen().await;
         send(&peers, &Peer { lane, ..peer }, 0);
@@ -263,7 +283,7 @@ async fn nonsense_ends_the_connection_with_its_reason() {
         ),
     ];
     for (nonsense, reason) in cases {
-        let (peers, mut inputs) = peers(limits());
+        let (peers, mut inputs) = peers(&bounds());
         let (listener, peer) = listen().await;
         send(&peers, &peer, 0);
         let mut broker = Broker::accept(&listener).await;
@@ -278,7 +298,7 @@ async fn nonsense_ends_the_connection_with_its_reason() {
 
 #[tokio::test]
 async fn an_answer_that_nobody_asked_for_ends_the_connection() {
-    let (peers, mut inputs) = peers(limits());
+    let (peers, mut inputs) = peers(&bounds());
     let (listener, peer) = listen().await;
     send(&peers, &peer, 0);
     let mut broker = Broker::accept(&listener).await;
@@ -293,7 +313,7 @@ async fn an_answer_that_nobody_asked_for_ends_the_connection() {
 
 #[tokio::test]
 async fn nobody_there_is_told_at_once() {
-    let (peers, mut inputs) = peers(limits());
+    let (peers, mut inputs) = peers(&bounds());
     let (listener, peer) = listen().await;
     drop(listener);
     send(&peers, &peer, 0);
@@ -305,7 +325,7 @@ async fn nobody_there_is_told_at_once() {
 
 #[tokio::test]
 async fn a_new_address_makes_a_new_connection_and_the_old_one_ends_with_its_last_answer() {
-    let (peers, mut inputs) = peers(limits());
+    let (peers, mut inputs) = peers(&bounds());
     let (old_listener, old) = listen().await;
     let (new_listener, new) = listen().await;
     send(&peers, &old, 0);
@@ -324,9 +344,9 @@ async fn a_new_address_makes_a_new_connection_and_the_old_one_ends_with_its_last
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_and_made_again() {
-    let (peers, mut inputs) = peers(PeerLimits {
+    let (peers, mut inputs) = peers(&Bounds {
         max_idle: Some(SHORT),
-        ..limits()
+        ..bounds()
     });
     let (listener, peer) = listen().await;
     for id in 0..3 {
@@ -356,7 +376,7 @@ async fn a_fetch_is_answered_with_checked_batches() {
         let frame = unhex(hex);
         [&(frame.len() as u32).to_be_bytes()[..], &frame].concat()
     };
-    let (peers, mut inputs) = peers(limits());
+    let (peers, mut inputs) = peers(&bounds());
     let (listener, peer) = listen().await;
     let sent = SentAs {
         api: ApiKey::Fetch,
@@ -383,9 +403,9 @@ async fn a_fetch_is_answered_with_checked_batches() {
 async fn each_request_has_one_outcome_however_often_the_peer_dies() {
     const SENDERS: u64 = 4;
     const EACH: u64 = 500;
-    let (peers, mut inputs) = peers(PeerLimits {
+    let (peers, mut inputs) = peers(&Bounds {
         max_idle: Some(Duration::from_millis(1)),
-        ..limits()
+        ..bounds()
     });
     let (listener, peer) = listen().await;
     let broker = tokio::spawn(async move {
@@ -467,10 +487,10 @@ async fn the_driver_carries_a_send_out_and_brings_what_came_of_it() {
             outputs: VecDeque::from([output]),
             told,
         };
-        let connections = Connections::new(Limits::default());
+        let connections = Connections::new(server::Limits::default());
         let driver = Driver::new(Box::new(core), disk, connections, Clock::manual(0), None);
         if has_network {
-            driver.peers.start(limits(), vec![Handle::current()]);
+            driver.speak_to_peers(&BrokerConfig::default(), vec![Handle::current()]);
         }
         driver.start();
         if has_network {

@@ -6,9 +6,8 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
-use highwater_core::broker::{SentAs, admit_answer};
-use highwater_core::io::{Input, Peer, SendId};
-use highwater_core::protocol::ApiKey;
+use highwater_core::broker::SentAs;
+use highwater_core::io::SendId;
 use highwater_core::protocol::frame::answer_length;
 use smallvec::SmallVec;
 use tokio::io::Interest;
@@ -17,8 +16,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Outgoing, PeerLimits, Shared};
-use crate::server::{Inbound, LARGE_BYTES, Received};
+use super::{Caller, Limits, Network, Outgoing, Shared};
+use crate::server::{Inbound, Received};
 
 /// Rounds of work before other tasks of the thread have their turn.
 const ROUNDS_A_TURN: usize = 16;
@@ -38,10 +37,10 @@ struct UnderWay {
     deadline: Instant,
 }
 
-struct Connection<'a> {
-    shared: &'a Shared,
-    limits: &'a PeerLimits,
-    to: &'a Peer,
+struct Connection<'a, C: Caller> {
+    shared: &'a Shared<C>,
+    network: &'a Network<C>,
+    to: &'a C::To,
     number: u64,
     requests: &'a mut UnboundedReceiver<Outgoing>,
     stream: TcpStream,
@@ -55,47 +54,43 @@ struct Connection<'a> {
 }
 
 /// Serves a connection from its making to its end.
-pub(super) async fn run(
-    shared: Arc<Shared>,
-    to: Peer,
+pub(super) async fn run<C: Caller>(
+    shared: Arc<Shared<C>>,
+    to: C::To,
     number: u64,
     mut requests: UnboundedReceiver<Outgoing>,
 ) {
     let mut under_way = VecDeque::new();
-    let end = serve(&shared, &to, number, &mut requests, &mut under_way).await;
+    let Some(network) = shared.network.get() else {
+        return;
+    };
+    let end = serve(&shared, network, &to, number, &mut requests, &mut under_way).await;
     let why = match end {
         End::Quiet(why) => {
-            tracing::debug!(
-                "closed the connection to broker {} ({}): {why}",
-                to.broker,
-                address(&to)
-            );
+            tracing::debug!("closed the connection to {}: {why}", address::<C>(&to));
             return;
         }
         End::Failed(why) => why,
     };
-    tracing::debug!("the connection to broker {} failed: {why}", to.broker);
+    tracing::debug!("the connection to {} failed: {why}", address::<C>(&to));
     shared.remove(&to, number);
     let waiting = std::iter::from_fn(|| requests.try_recv().ok());
     let ids = under_way.into_iter().map(|request| request.id);
     for id in ids.chain(waiting.map(|request| request.id)) {
-        let why = why.clone();
-        shared.report(Input::SendFailed { id, why });
+        network.caller.failed(id, why.clone());
     }
 }
 
-async fn serve(
-    shared: &Shared,
-    to: &Peer,
+async fn serve<C: Caller>(
+    shared: &Shared<C>,
+    network: &Network<C>,
+    to: &C::To,
     number: u64,
     requests: &mut UnboundedReceiver<Outgoing>,
     under_way: &mut VecDeque<UnderWay>,
 ) -> End {
-    let Some(network) = shared.network.get() else {
-        return End::Quiet("there is no network");
-    };
     let limits = &network.limits;
-    let stream = match connect(to, limits).await {
+    let stream = match connect::<C>(to, limits).await {
         Ok(stream) => stream,
         Err(why) => return End::Failed(why),
     };
@@ -106,7 +101,7 @@ async fn serve(
     );
     let connection = Connection {
         shared,
-        limits,
+        network,
         to,
         number,
         requests,
@@ -120,9 +115,9 @@ async fn serve(
     connection.run().await
 }
 
-async fn connect(to: &Peer, limits: &PeerLimits) -> Result<TcpStream, String> {
-    let failed = |why: String| format!("cannot connect to {}: {why}", address(to));
-    let connecting = TcpStream::connect((&*to.host, to.port));
+async fn connect<C: Caller>(to: &C::To, limits: &Limits) -> Result<TcpStream, String> {
+    let failed = |why: String| format!("cannot connect to {}: {why}", address::<C>(to));
+    let connecting = TcpStream::connect(C::address(to));
     let stream = match timeout(limits.connect_timeout, connecting).await {
         Ok(connected) => connected.map_err(|error| failed(error.to_string()))?,
         Err(_) => {
@@ -131,16 +126,17 @@ async fn connect(to: &Peer, limits: &PeerLimits) -> Result<TcpStream, String> {
         }
     };
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!("cannot set TCP_NODELAY for {}: {error}", address(to));
+        tracing::debug!("cannot set TCP_NODELAY for {}: {error}", address::<C>(to));
     }
     Ok(stream)
 }
 
-fn address(to: &Peer) -> String {
-    format!("{}:{}", to.host, to.port)
+fn address<C: Caller>(to: &C::To) -> String {
+    let (host, port) = C::address(to);
+    format!("{host}:{port}")
 }
 
-impl Connection<'_> {
+impl<C: Caller> Connection<'_, C> {
     async fn run(mut self) -> End {
         let mut rounds = 0;
         loop {
@@ -180,7 +176,7 @@ impl Connection<'_> {
         self.under_way.push_back(UnderWay {
             id: request.id,
             sent: request.sent,
-            deadline: Instant::now() + self.limits.answer_timeout(self.to.lane).0,
+            deadline: Instant::now() + self.network.caller.answer_timeout(self.to).0,
         });
         self.unsent.push_back(request.frame);
     }
@@ -217,11 +213,11 @@ impl Connection<'_> {
             self.answered(frame)?;
         }
         if let Some(bad) = bad {
-            return Err(format!("{}: {bad}", address(self.to)));
+            return Err(format!("{}: {bad}", address::<C>(self.to)));
         }
         match received {
             Ok(Received::Some(_) | Received::All(_)) => Ok(true),
-            Ok(Received::End) => Err(format!("{} closed the connection", address(self.to))),
+            Ok(Received::End) => Err(format!("{} closed the connection", address::<C>(self.to))),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
             Err(error) => Err(self.lost(&error)),
@@ -230,39 +226,38 @@ impl Connection<'_> {
 
     fn answered(&mut self, frame: Bytes) -> Result<(), String> {
         let Some(&UnderWay { id, sent, .. }) = self.under_way.front() else {
-            return Err(format!("{} answered what was not asked", address(self.to)));
+            return Err(format!("{} answered what was not asked", address::<C>(self.to)));
         };
-        let frame = detach(frame, sent.api);
-        let answer = admit_answer(&frame, sent).map_err(|malformed| {
+        let correlation_id = frame.first_chunk().map(|id| i32::from_be_bytes(*id));
+        if correlation_id != Some(id as i32) {
+            return Err(format!(
+                "{} answered another request than the one due",
+                address::<C>(self.to)
+            ));
+        }
+        let taken = self.network.caller.answered(self.to, id, sent, frame);
+        taken.map_err(|malformed| {
             let api = sent.api;
             format!(
                 "the answer of {} to {api} cannot be read: {malformed}",
-                address(self.to)
+                address::<C>(self.to)
             )
         })?;
-        if answer.correlation_id != id as i32 {
-            return Err(format!(
-                "{} answered another request than the one due",
-                address(self.to)
-            ));
-        }
         self.under_way.pop_front();
         self.idle_since = Instant::now();
-        let answer = Box::new(answer);
-        self.shared.report(Input::Response { id, answer });
         Ok(())
     }
 
     fn lost(&self, error: &io::Error) -> String {
-        format!("the connection to {} is lost: {error}", address(self.to))
+        format!("the connection to {} is lost: {error}", address::<C>(self.to))
     }
 
     /// Waits until there is something to do; answers the connection's end if that has come.
     async fn wait(&mut self) -> Option<End> {
         let deadline = match self.under_way.front() {
             Some(first) => Some(first.deadline),
-            None if self.is_replaced => return Some(End::Quiet("the broker has another address now")),
-            None => self.limits.max_idle.map(|idle| self.idle_since + idle),
+            None if self.is_replaced => return Some(End::Quiet("the node has another address now")),
+            None => self.network.limits.max_idle.map(|idle| self.idle_since + idle),
         };
         let due = async {
             match deadline {
@@ -290,20 +285,11 @@ impl Connection<'_> {
             let out = self.shared.remove_idle(self.to, self.number, waits);
             return out.then_some(End::Quiet("idle for longer than connections.max.idle.ms"));
         }
-        let (timeout, key) = self.limits.answer_timeout(self.to.lane);
+        let (timeout, key) = self.network.caller.answer_timeout(self.to);
         Some(End::Failed(format!(
             "{} has not answered within {} ms ({key})",
-            address(self.to),
+            address::<C>(self.to),
             timeout.as_millis()
         )))
     }
-}
-
-/// A small answer that may be kept for a while shall not keep the thread's whole receiving buffer, of
-/// which it is a slice. Fetched records are written soon, and not copied.
-fn detach(frame: Bytes, api: ApiKey) -> Bytes {
-    if api == ApiKey::Fetch || frame.len() >= LARGE_BYTES {
-        return frame;
-    }
-    Bytes::copy_from_slice(&frame)
 }

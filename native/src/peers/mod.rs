@@ -84,7 +84,8 @@ impl Caller for PeerCaller {
     }
 
     fn answered(&self, _: &Peer, id: SendId, sent: SentAs, frame: Bytes) -> Result<(), String> {
-        let answer = admit_answer(&detach(frame, sent.api), sent).map_err(|malformed| malformed.to_string())?;
+        let answer =
+            admit_answer(&detach(frame, sent.api), sent).map_err(|malformed| malformed.to_string())?;
         (self.report)(Input::Response {
             id,
             answer: Box::new(answer),

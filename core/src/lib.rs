@@ -20,8 +20,9 @@
 //! 10. [`controller`]: the broker that decides for the cluster
 //! 11. [`coordinator`], [`group`]: state that lives in a topic; consumer groups and their offsets
 //! 12. [`io`], [`broker`]: the host contract and the broker that keeps it
-//! 13. [`view`]: what an onlooker knows of a cluster, folded from its facts
-//! 14. [`sim`]: a host in memory, for tests and for the lab
+//! 13. [`consumer`]: how the members of a group share partitions
+//! 14. [`view`]: what an onlooker knows of a cluster, folded from its facts
+//! 15. [`sim`]: a host in memory, for tests and for the lab
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ mod mutation;
 
 pub mod broker;
 pub mod config;
+pub mod consumer;
 pub mod controller;
 pub mod coordination;
 pub mod coordinator;

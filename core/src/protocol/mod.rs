@@ -11,7 +11,8 @@
 //! be), [`header`], [`api`] (which versions are served), [`produce`] and [`fetch`] (by hand, since
 //! they carry records and must not copy them), [`control`] (by hand, since Kafka 4 has them no
 //! more), [`messages`] (everything else, from the crate `kafka-wire`), [`request`] and [`response`]
-//! (one enum each, over all of it).
+//! (one enum each, over all of it); [`consumer_protocol`] is what members of a group tell each other
+//! within two of these.
 //!
 //! Invariants
 //! - no length and no count is believed before the bytes that it promises are seen: decoding n
@@ -24,6 +25,7 @@
 pub mod api;
 #[cfg(test)]
 mod by_hand_against_schemas;
+pub mod consumer_protocol;
 pub mod control;
 pub mod fetch;
 pub mod frame;

@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::broker::{Admission, Admitted, AdmittedAnswer, Job, JobResult, SentAs};
+use crate::broker::{Admission, Admitted, AdmittedAnswer, Job, JobResult};
 use crate::coordination::{CoordinationEvent, CoordinationOp, OpId, SessionEpoch};
 use crate::disk::{AsideTicket, DirId, DiskOp, Lane, Ticket};
 pub use crate::disk::{Part, Parts};
 use crate::error::DiskError;
+pub use crate::protocol::SendId;
+use crate::protocol::SentAs;
 use crate::types::{BrokerId, Millis};
 
 /// A connection, numbered by the host and never again.
@@ -25,9 +27,6 @@ pub type RequestId = u64;
 pub type JobId = u64;
 /// Index of a listener in [`Boot::listeners`](crate::broker::Boot::listeners).
 pub type ListenerId = u16;
-
-/// A request of this broker to another, numbered by the broker and never again.
-pub type SendId = u64;
 
 /// Where a request to another broker goes. The host keeps one connection for each (broker, address,
 /// lane), sends in order and takes the answers in order; it connects when there is something to send.

@@ -19,10 +19,11 @@
 //! 9. [`replica`]: a partition as its leader sees it, and where operations wait
 //! 10. [`controller`]: the broker that decides for the cluster
 //! 11. [`coordinator`], [`group`]: state that lives in a topic; consumer groups and their offsets
-//! 12. [`io`], [`broker`]: the host contract and the broker that keeps it
+//! 12. [`client`]: what producers and consumers have in common: connections, versions, metadata
 //! 13. [`consumer`]: how the members of a group share partitions
-//! 14. [`view`]: what an onlooker knows of a cluster, folded from its facts
-//! 15. [`sim`]: a host in memory, for tests and for the lab
+//! 14. [`io`], [`broker`]: the host contract and the broker that keeps it
+//! 15. [`view`]: what an onlooker knows of a cluster, folded from its facts
+//! 16. [`sim`]: a host in memory, for tests and for the lab
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@
 mod mutation;
 
 pub mod broker;
+pub mod client;
 pub mod config;
 pub mod consumer;
 pub mod controller;

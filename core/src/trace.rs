@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
 
+mod client;
 mod control;
 mod gather;
 mod group;
@@ -18,6 +19,7 @@ mod replication;
 mod timer;
 mod world;
 
+pub use client::ClientFact;
 pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
 pub use gather::Trace;
 pub use group::{GroupFact, RebalanceReason, RemovalReason};
@@ -303,6 +305,8 @@ pub enum Fact {
     Control(ControlFact),
     /// What a group coordinator sees and decides.
     Group(GroupFact),
+    /// What a client sees of the cluster.
+    Client(ClientFact),
     /// What happens around the brokers in a simulated world.
     World(WorldFact),
 }
@@ -532,6 +536,7 @@ impl fmt::Display for Fact {
             ControllerResigned { epoch, why } => write!(f, "controller of epoch {epoch} resigns: {why}"),
             Control(fact) => fact.fmt(f),
             Group(fact) => fact.fmt(f),
+            Client(fact) => fact.fmt(f),
             World(fact) => fact.fmt(f),
         }
     }

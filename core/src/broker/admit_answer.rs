@@ -7,14 +7,7 @@ use bytes::Bytes;
 
 use crate::error::Malformed;
 use crate::protocol::fetch::Fetched;
-use crate::protocol::{ApiKey, ResponseBody, decode_response};
-
-/// What a request was sent as, which its answer does not say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SentAs {
-    pub api: ApiKey,
-    pub version: i16,
-}
+use crate::protocol::{ResponseBody, SentAs, decode_response};
 
 /// An answer, decoded and (for fetch) checked.
 #[derive(Clone, Debug)]
@@ -52,11 +45,11 @@ mod tests {
     use super::*;
     use crate::disk::{Part, Parts};
     use crate::error::ErrorCode;
-    use crate::protocol::encode_response;
     use crate::protocol::fetch::{
         EpochEndOffset, FetchPartitionResponse, FetchResponse, FetchTopicResponse, FetchedRecords,
     };
     use crate::protocol::leadership::LeaderIdAndEpoch;
+    use crate::protocol::{ApiKey, encode_response};
     use crate::record::InvalidBatch;
 
     const SENT: SentAs = SentAs {

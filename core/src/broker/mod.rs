@@ -63,7 +63,7 @@ mod work;
 use std::sync::Arc;
 
 pub use admit::{Admission, Admitted, TopicRules, admit, admit_if_short};
-pub use admit_answer::{AdmittedAnswer, AnswerBody, SentAs, admit_answer};
+pub use admit_answer::{AdmittedAnswer, AnswerBody, admit_answer};
 pub use figures::{LogDirectoryFigures, LogFigures};
 pub use inspect::ReplicaState;
 pub use job::{Job, JobResult, Survey, run_job};

@@ -113,7 +113,7 @@ macro_rules! keys {
     (@valid) => { Any };
     (@valid $valid:expr) => { $valid };
 }
-pub(super) use keys;
+pub(crate) use keys;
 
 /// A value as read. Shown as Kafka's `ConfigDef.convertToString` shows it.
 #[derive(Clone, Debug, PartialEq)]

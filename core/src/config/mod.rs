@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 pub use broker::{BrokerConfig, ConfigError, Loaded, Setting};
 pub use broker_keys::BROKER_KEYS;
 pub use endpoint::Endpoint;
+pub(crate) use key::keys;
 pub use key::{BadValue, ConfigKey, ConfigType, Importance, UpdateMode, Valid, Value};
 pub use topic::TopicConfig;
 pub use topic_keys::TOPIC_KEYS;

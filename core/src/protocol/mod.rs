@@ -11,8 +11,8 @@
 //! be), [`header`], [`api`] (which versions are served), [`produce`] and [`fetch`] (by hand, since
 //! they carry records and must not copy them), [`control`] (by hand, since Kafka 4 has them no
 //! more), [`messages`] (everything else, from the crate `kafka-wire`), [`request`] and [`response`]
-//! (one enum each, over all of it); [`consumer_protocol`] is what members of a group tell each other
-//! within two of these.
+//! (one enum each, over all of it); [`sent`] is what a client must remember, [`consumer_protocol`]
+//! what members of a group tell each other within two of these.
 //!
 //! Invariants
 //! - no length and no count is believed before the bytes that it promises are seen: decoding n
@@ -36,6 +36,7 @@ pub mod primitives;
 pub mod produce;
 pub mod request;
 pub mod response;
+pub mod sent;
 #[cfg(test)]
 mod wire_samples;
 
@@ -44,3 +45,4 @@ pub use header::RequestHeader;
 pub use kafka_wire_core::StrBytes;
 pub use request::{Request, RequestBody, decode_request, encode_request};
 pub use response::{Response, ResponseBody, decode_response, encode_response};
+pub use sent::{SendId, SentAs};

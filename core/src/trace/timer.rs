@@ -25,12 +25,18 @@ pub enum Timer {
     Group,
     /// Time and again: segments that are too old or too much are dropped.
     Retention,
+    /// A client's request was not answered in `request.timeout.ms`.
+    RequestTimeout,
+    /// A client may ask again who leads what, which nobody told it.
+    MetadataRetry,
+    /// Time and again: a client asks who leads what, though nothing seems wrong.
+    MetadataAge,
 }
 
 impl Timer {
     /// It comes due again and again, for no other reason than the clock.
     pub fn is_periodic(self) -> bool {
-        matches!(self, Timer::LeaderBalance | Timer::Retention)
+        matches!(self, Timer::LeaderBalance | Timer::Retention | Timer::MetadataAge)
     }
 }
 
@@ -46,6 +52,9 @@ impl fmt::Display for Timer {
             Timer::LeaderBalance => "time to look whether leaders are where they are preferred",
             Timer::Group => "time is up in a consumer group",
             Timer::Retention => "time to look for segments to drop",
+            Timer::RequestTimeout => "time is up for a request",
+            Timer::MetadataRetry => "time to ask again who leads what",
+            Timer::MetadataAge => "time to ask anew who leads what",
         })
     }
 }

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use highwater_core::broker::{SentAs, admit_answer};
+use highwater_core::broker::admit_answer;
 use highwater_core::log::checkpoint;
 use highwater_core::log::transaction_index::TransactionIndex;
 use highwater_core::protocol::api::{BETWEEN_BROKERS, SERVED};
 use highwater_core::protocol::header::decode_response_header;
-use highwater_core::protocol::{ApiKey, decode_request, decode_response, frame};
+use highwater_core::protocol::{ApiKey, SentAs, decode_request, decode_response, frame};
 
 /// The dearest item of a request takes one byte there, and in memory a string of 32 in an array that
 /// doubles as it grows: the old array of n items, the new one of 2n.

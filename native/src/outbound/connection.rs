@@ -6,9 +6,8 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
-use highwater_core::broker::SentAs;
-use highwater_core::io::SendId;
 use highwater_core::protocol::frame::answer_length;
+use highwater_core::protocol::{SendId, SentAs};
 use smallvec::SmallVec;
 use tokio::io::Interest;
 use tokio::net::TcpStream;

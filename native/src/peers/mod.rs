@@ -13,10 +13,10 @@ mod tests;
 use std::time::Duration;
 
 use bytes::Bytes;
-use highwater_core::broker::{SentAs, admit_answer};
+use highwater_core::broker::admit_answer;
 use highwater_core::config::BrokerConfig;
 use highwater_core::io::{Input, Peer, PeerLane, SendId};
-use highwater_core::protocol::ApiKey;
+use highwater_core::protocol::{ApiKey, SentAs};
 use highwater_core::types::{BrokerId, Millis};
 
 use crate::outbound::{Caller, Limits, MOST_ANSWER_BYTES, Outbound};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::fetchers::FetcherId;
 use crate::broker::State;
-use crate::broker::{AdmittedAnswer, AnswerBody, SentAs};
+use crate::broker::{AdmittedAnswer, AnswerBody};
 use crate::controller::{CallerToken, TellId};
 use crate::cx::Cx;
 use crate::io::{Level, Output, Peer, PeerLane, SendId};
-use crate::protocol::{RequestBody, RequestHeader, encode_request};
+use crate::protocol::{RequestBody, RequestHeader, SentAs, encode_request};
 use crate::types::BrokerId;
 
 /// Who wants an answer.

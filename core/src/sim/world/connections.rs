@@ -13,9 +13,9 @@ use super::World;
 use super::agenda::Happening;
 use super::network::{Awaited, Caller, Connection, Content, Packet, Request, Unanswered};
 use super::node::Down;
-use crate::broker::{SentAs, admit_answer};
+use crate::broker::admit_answer;
 use crate::io::{ConnId, Input, Peer, RequestId, SendId};
-use crate::protocol::ApiKey;
+use crate::protocol::{ApiKey, SentAs};
 use crate::trace::{EventId, WorldFact};
 use crate::types::BrokerId;
 

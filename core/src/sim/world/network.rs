@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 
 use super::agenda::Life;
-use crate::broker::SentAs;
 use crate::io::{ConnId, Peer, RequestId, SendId};
+use crate::protocol::SentAs;
 use crate::trace::{EventId, NodeId};
 use crate::types::{BrokerId, Millis, Rng};
 

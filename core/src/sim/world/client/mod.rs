@@ -20,9 +20,9 @@ pub use producer::{Producer, ProducerOptions, read_value};
 
 use metadata::Metadata;
 
-use crate::broker::SentAs;
-use crate::io::SendId;
-use crate::protocol::{ApiKey, RequestBody, RequestHeader, ResponseBody, decode_response, encode_request};
+use crate::protocol::{
+    ApiKey, RequestBody, RequestHeader, ResponseBody, SendId, SentAs, decode_response, encode_request,
+};
 use crate::trace::{EventId, NodeId, WorldFact};
 use crate::types::{BrokerId, Millis, Rng};
 

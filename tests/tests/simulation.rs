@@ -7,30 +7,33 @@ use std::path::Path;
 use highwater_core::sim::script::hashes;
 use highwater_core::sim::script::search::{self, Exercised, Found};
 
-/// The searches run on as many threads as there are processors.
+/// The searches run on as many threads as there are processors. All that is found is said, not only the first
+/// of each thread.
 fn search(seeds: std::ops::Range<u64>) -> Exercised {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let mut all = Exercised::new();
-    let parts: Vec<Exercised> = std::thread::scope(|scope| {
+    let parts: Vec<(Exercised, Vec<Box<Found>>)> = std::thread::scope(|scope| {
         let handles: Vec<_> = (0..threads)
             .map(|thread| {
                 let own = seeds.clone().filter(move |seed| seed % threads == thread);
                 scope.spawn(move || {
                     let mut exercised = Exercised::new();
-                    for seed in own {
-                        if let Err(found) = search::play_seed(seed, &mut exercised) {
-                            panic!("{}", kept(&found));
-                        }
-                    }
-                    exercised
+                    let found = own.filter_map(|seed| search::play_seed(seed, &mut exercised).err());
+                    let found = found.collect();
+                    (exercised, found)
                 })
             })
             .collect();
         handles.into_iter().map(|handle| handle.join().unwrap()).collect()
     });
-    for (name, count) in parts.into_iter().flatten() {
-        *all.entry(name).or_insert(0) += count;
+    let mut all = Exercised::new();
+    let mut said = Vec::new();
+    for (exercised, found) in parts {
+        for (name, count) in exercised {
+            *all.entry(name).or_insert(0) += count;
+        }
+        said.extend(found.iter().map(|found| kept(found)));
     }
+    assert!(said.is_empty(), "{}", said.join("\n"));
     all
 }
 
@@ -48,7 +51,7 @@ fn five_hundred_random_worlds_hold_and_meet_everything() {
 }
 
 #[test]
-#[ignore = "long: run by --soak. Seeds 1962 and 2571 are open: a proposed ISR refused because of one member makes the leader forget the life of the idle follower that was to enter"]
+#[ignore = "long: run by --soak. Open: a high watermark that stands still at rest (3934, 6213, 6521, 6674, 7842, 9887), committed records lost (6226, 9108), an acknowledged record not in its place (3592)"]
 fn ten_thousand_random_worlds_hold() {
     search(1_000..11_000);
 }

@@ -75,6 +75,9 @@ impl State {
         if moved.low_watermark || moved.wake {
             self.low_watermark_moved(id);
         }
+        if moved.visit_followers {
+            self.visit_at_next_fetch(id);
+        }
         self.watch_lag(cx, id);
         self.groups_hear(cx, id);
         if let Some(proposal) = moved.proposal {
@@ -108,6 +111,19 @@ impl State {
                         self.fetch_has_news(cx, parked, growth);
                     }
                 }
+            }
+        }
+    }
+
+    /// Fetches in a session look at the partition when they next come. Nobody is woken.
+    fn visit_at_next_fetch(&mut self, id: PartitionId) {
+        let watchers = self.topics.partition(id).into_iter();
+        for watcher in watchers.flat_map(|partition| partition.watchers()) {
+            // Outside a session every fetch looks.
+            if let Watcher::Session { session, slot } = *watcher
+                && let Some(session) = self.sessions.get_mut(session)
+            {
+                session.mark_for_next_request(slot);
             }
         }
     }

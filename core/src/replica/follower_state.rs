@@ -22,7 +22,8 @@ pub struct FollowerState {
     pub broker_epoch: Option<BrokerEpoch>,
     /// 0 when it was not in sync when the leader's epoch began.
     pub last_caught_up_ms: Millis,
-    pub last_fetch_ms: Millis,
+    /// 0 likewise, until it fetches in the epoch.
+    last_fetch_ms: Millis,
     /// The leader's log end at the last fetch.
     leader_end_then: Offset,
 }
@@ -80,9 +81,9 @@ impl FollowerState {
 
     /// The leader's log grows from `leader_end`: until now the follower was caught up if it has that.
     /// Within a fetch session an idle partition is asked for without being named, so that its last
-    /// fetch may look long past.
+    /// fetch may look long past. One that was not in sync when the epoch began has to fetch in it first.
     pub fn leader_grows(&mut self, now: Millis, leader_end: Offset) {
-        if self.log_end >= leader_end {
+        if self.log_end >= leader_end && self.last_fetch_ms > 0 {
             self.last_caught_up_ms = self.last_caught_up_ms.max(now);
         }
     }
@@ -159,5 +160,17 @@ mod tests {
             (-1, -1, None)
         );
         assert!(!state.is_caught_up(12, 501, LAG_MS));
+    }
+
+    #[test]
+    fn who_left_the_isr_counts_again_when_it_fetches_and_not_when_the_log_grows() {
+        let mut state = in_sync(0);
+        state.fetched(10, 12, 3, 12, 7);
+        state.reset(500, 12, false, false);
+        state.leader_grows(600, 12);
+        assert!(!state.is_caught_up(13, 600, LAG_MS), "it may have died since");
+        state.fetched(700, 12, 3, 12, 7);
+        state.leader_grows(800, 12);
+        assert!(state.is_caught_up(13, 800, LAG_MS));
     }
 }

@@ -32,13 +32,6 @@ pub struct Proposal {
     pub partition_epoch: PartitionEpoch,
 }
 
-impl Proposal {
-    /// Whether the broker is a member, in that life.
-    fn names(&self, broker: BrokerId, epoch: Option<BrokerEpoch>) -> bool {
-        self.isr.contains(&(broker, epoch.unwrap_or(NO_BROKER_EPOCH)))
-    }
-}
-
 /// What the controller made of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IsrAnswer {
@@ -245,11 +238,12 @@ impl Partition {
                 }
             }
             Err(code) => {
-                let again = self.proposal_failed(cx, shared, proposal, code);
+                moved.proposal = self.proposal_failed(cx, proposal, code);
                 // Who was to enter counts no longer. It may be gone, with all others at the end already:
                 // then no fetch and no append would look again.
                 self.maybe_raise_high_watermark(cx, shared, &mut moved);
-                moved.proposal = again.or_else(|| self.expand_isr_by_any(cx, shared));
+                // The next proposal comes of a fetch, as in Kafka, where each fetch looks at each partition.
+                moved.visit_followers = self.pending_proposal().is_none();
             }
         }
         moved
@@ -280,13 +274,7 @@ impl Partition {
 
     /// What to do about an error, as `Partition.handleAlterPartitionError`: the proposal to try again, or
     /// nothing.
-    fn proposal_failed(
-        &mut self,
-        cx: &mut Cx,
-        shared: &Replication,
-        proposal: &Proposal,
-        code: ErrorCode,
-    ) -> Option<Proposal> {
+    fn proposal_failed(&mut self, cx: &mut Cx, proposal: &Proposal, code: ErrorCode) -> Option<Proposal> {
         let Role::Leader(leader) = &mut self.role else {
             return None;
         };
@@ -295,25 +283,10 @@ impl Partition {
         }
         let pending = leader.isr.pending.as_mut()?;
         let again = match code {
-            // The partition epoch is right, and the change was not carried out: as if never asked.
-            ErrorCode::OperationNotAttempted => {
+            // The partition epoch is right, and the change was not carried out: as if never asked. Which
+            // member is not eligible is not said: it may be another than the one that was to enter.
+            ErrorCode::OperationNotAttempted | ErrorCode::IneligibleReplica => {
                 leader.isr.pending = None;
-                false
-            }
-            // The same; but one that has long been silent may be another life by now, so that what it once
-            // fetched counts for nothing. It is asked for when it fetches again, not over and over. If it has
-            // fetched in another life since the proposal, then nothing was said of that one: with all it
-            // needs, it may not be heard of again for as long as no record comes.
-            ErrorCode::IneligibleReplica => {
-                let entered = pending.enters;
-                leader.isr.pending = None;
-                let silent_since = cx.now - shared.lag_time_max_ms;
-                if let Some(follower) = entered.and_then(|broker| leader.follower_mut(broker))
-                    && follower.last_fetch_ms < silent_since
-                    && proposal.names(follower.broker, follower.broker_epoch)
-                {
-                    follower.broker_epoch = None;
-                }
                 false
             }
             // What is known here is old: the controller's next word will come.

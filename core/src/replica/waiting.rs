@@ -44,6 +44,8 @@ pub struct Moved {
     /// A follower's log start has moved, or other brokers live: DeleteRecords that wait for
     /// [`low_watermark`](super::Partition::low_watermark) look again.
     pub low_watermark: bool,
+    /// Followers are to be looked at when they next fetch, news or not: one of them may enter the ISR.
+    pub visit_followers: bool,
     /// A change of the ISR to ask the controller for (AlterPartition); its answer goes to
     /// [`proposal_done`](super::Partition::proposal_done).
     pub proposal: Option<Proposal>,

@@ -8,7 +8,7 @@
 //!
 //! Invariants
 //! - a session's epoch is the one its next request must carry
-//! - an entry is clean only if a visit found neither records nor error
+//! - an entry is clean only if a visit found neither records nor error, and nobody asked for another
 //! - the cache never holds more than its limits of sessions and of partitions; who is pushed out is told by FETCH_SESSION_ID_NOT_FOUND
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +65,8 @@ struct Entry {
     order: u64,
     /// What the client was last told; `None` asks for an answer in any case.
     told: Option<(Offset, Offset)>,
+    /// The next request visits it, whatever the present one settles.
+    visit_again: bool,
 }
 
 /// Names an entry of a session, for as long as the entry lives.
@@ -134,6 +136,7 @@ impl Session {
                     wanted,
                     order: self.next_order,
                     told: None,
+                    visit_again: false,
                 });
                 self.by_key.insert(key, slot);
                 slot
@@ -159,6 +162,24 @@ impl Session {
                 true
             }
             None => false,
+        }
+    }
+
+    /// The next request visits the partition though it has no news, even if it is being visited now.
+    pub fn mark_for_next_request(&mut self, slot: SlotId) {
+        if self.mark(slot)
+            && let Some(entry) = self.entries.get_mut(slot)
+        {
+            entry.visit_again = true;
+        }
+    }
+
+    /// A request visits what is dirty.
+    pub fn begin_visits(&mut self) {
+        for &(_, slot) in &self.dirty {
+            if let Some(entry) = self.entries.get_mut(slot) {
+                entry.visit_again = false;
+            }
         }
     }
 
@@ -205,7 +226,8 @@ impl Session {
         let answer = news || told.record_bytes > 0 || told.error || told.must_answer;
         // After an error the client hears of the partition again, whatever comes.
         entry.told = (!told.error).then_some((told.high_watermark, told.log_start));
-        let stays_dirty = told.more || told.record_bytes > 0 || told.error || told.must_answer;
+        let stays_dirty =
+            told.more || told.record_bytes > 0 || told.error || told.must_answer || entry.visit_again;
         self.dirty.remove(&(entry.order, slot));
         if told.record_bytes > 0 {
             self.next_order += 1;
@@ -404,6 +426,19 @@ mod tests {
             session.settle(slot, told(6, 0)),
             "the high watermark alone is news"
         );
+    }
+
+    #[test]
+    fn a_visit_that_is_asked_for_during_another_is_made() {
+        let mut session = Session::new(false, 0);
+        let slot = session.want(key(0), from(5));
+        session.begin_visits();
+        session.mark_for_next_request(slot);
+        session.settle(slot, told(5, 0));
+        assert_eq!(visits(&session), [0]);
+        session.begin_visits();
+        session.settle(slot, told(5, 0));
+        assert!(visits(&session).is_empty(), "once");
     }
 
     #[test]

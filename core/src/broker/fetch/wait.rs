@@ -183,6 +183,7 @@ impl State {
         match wait.session.and_then(|session| self.sessions.get_mut(session)) {
             Some(session) => {
                 session.parked = None;
+                session.begin_visits();
                 let visits = session
                     .dirty()
                     .map(|(slot, key, wanted)| Visit::new(key.clone(), wanted.clone(), Some(slot)));

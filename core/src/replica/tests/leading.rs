@@ -287,63 +287,76 @@ fn a_follower_whose_fetch_met_a_proposal_under_way_is_taken_in_after_it() {
     };
     let first = fetch(1).unwrap();
     assert_eq!(fetch(2), None, "one proposal is under way");
-    // The controller does not know yet that broker 1 lives: it is asked again.
-    let refused = Err(ErrorCode::IneligibleReplica);
-    let moved = node
-        .partition
-        .proposal_done(&mut cx, &node.shared, &first, refused);
-    let again = moved.proposal.unwrap();
-    assert_eq!(again.isr.len(), 2);
+    assert_eq!(first.isr.len(), 2);
     let answer = IsrAnswer {
-        isr: again.isr.iter().map(|(id, _)| *id).collect(),
+        isr: first.isr.iter().map(|(id, _)| *id).collect(),
         leader_epoch: epoch,
-        partition_epoch: again.partition_epoch + 1,
+        partition_epoch: first.partition_epoch + 1,
     };
     let moved = node
         .partition
-        .proposal_done(&mut cx, &node.shared, &again, Ok(answer));
+        .proposal_done(&mut cx, &node.shared, &first, Ok(answer));
     let members: Vec<i32> = moved.proposal.unwrap().isr.iter().map(|(id, _)| *id).collect();
     assert_eq!(members, [0, 1, 2]);
 }
 
-#[test]
-fn a_refusal_of_an_earlier_life_does_not_keep_the_present_one_out() {
+/// The controller refuses what broker 2 was proposed by, long after, while another life of `in_a_new_life` is
+/// known. Every follower has all there is, so that within its session no fetch would look at the partition.
+fn refused_late(in_a_new_life: i32) -> (Cluster, FollowerFetch) {
     let mut cluster = three(2);
     cluster.state.isr = vec![0, 1];
     cluster.elect(0);
     cluster.controller_is_away = true;
+    cluster.fetch(1);
     cluster.fetch(2);
     let proposal = cluster.nodes[0].partition.pending_proposal().unwrap().clone();
-    let later = proposal.isr[2].1 + 100;
+    cluster.wait(3 * LAG_MS);
     let epoch = cluster.state.leader_epoch;
     let node = &mut cluster.nodes[0];
-    let shared = &mut node.shared;
-    shared.live.entry(2).or_default().epoch = later;
     let mut cx = node.host.cx();
     let fetch = FollowerFetch {
-        replica: 2,
-        broker_epoch: later,
+        replica: in_a_new_life,
+        broker_epoch: 200,
         offset: 0,
         log_start: 0,
         current_leader_epoch: epoch,
         last_fetched_epoch: -1,
     };
-    node.partition
-        .follower_fetches(&mut cx, &node.shared, &fetch)
-        .unwrap();
-    // The answer comes late. The follower has all there is, so that in its session nothing is asked again.
-    cx.now += 30_000;
+    let fetched = node.partition.follower_fetches(&mut cx, &node.shared, &fetch);
+    fetched.unwrap();
     let refused = Err(ErrorCode::IneligibleReplica);
     let moved = node
         .partition
-        .proposal_done(&mut cx, &node.shared, &proposal, refused.clone());
-    let again = moved.proposal.unwrap();
-    assert_eq!(again.isr[2], (2, later));
-    // Refused as well, it has to fetch first.
-    let moved = node
-        .partition
-        .proposal_done(&mut cx, &node.shared, &again, refused);
-    assert_eq!(moved.proposal, None);
+        .proposal_done(&mut cx, &node.shared, &proposal, refused);
+    assert_eq!(moved.proposal, None, "not again and again");
+    assert!(moved.visit_followers, "the next fetch is to look");
+    let last = FollowerFetch {
+        replica: 2,
+        broker_epoch: if in_a_new_life == 2 { 200 } else { 102 },
+        ..fetch
+    };
+    (cluster, last)
+}
+
+#[test]
+fn a_refusal_because_of_one_member_or_of_an_earlier_life_does_not_keep_a_follower_out() {
+    for (in_a_new_life, lives) in [(1, [100, 200, 102]), (2, [100, 101, 200])] {
+        let (mut cluster, fetch) = refused_late(in_a_new_life);
+        let node = cluster.leading();
+        for (broker, epoch) in [(1, lives[1]), (2, lives[2])] {
+            node.shared.live.entry(broker).or_default().epoch = epoch;
+        }
+        let read = node
+            .partition
+            .follower_fetches(&mut node.host.cx(), &node.shared, &fetch);
+        let Ok(FollowerRead::Reads(moved)) = read else {
+            panic!("{read:?}")
+        };
+        assert_eq!(
+            moved.proposal.unwrap().isr,
+            [(0, lives[0]), (1, lives[1]), (2, lives[2])]
+        );
+    }
 }
 
 #[test]

@@ -31,7 +31,6 @@
 
 mod answer;
 mod out_of_range;
-pub mod session;
 pub mod settings;
 mod state;
 mod truncation;
@@ -39,7 +38,6 @@ mod truncation;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use answer::EpochAnswer;
-use session::FetchSession;
 pub use settings::{FetcherSettings, TruncateBy};
 use state::{PartitionFetch, Phase, Then};
 pub use truncation::{Cut, CutId};
@@ -50,7 +48,7 @@ use super::waiting::Moved;
 use crate::cx::Cx;
 use crate::disk::Ticket;
 use crate::log::Job;
-use crate::protocol::fetch::{FetchPartition, FetchRequest};
+use crate::protocol::fetch::{FetchPartition, FetchRequest, FetchSession};
 use crate::trace::{EventId, Fact, FetchPause};
 use crate::types::{BrokerId, LeaderEpoch, Millis, NO_EPOCH, TopicPartition, Uuid};
 

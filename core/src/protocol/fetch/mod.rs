@@ -6,19 +6,22 @@
 //! fetched, so that a leader sees when the logs part ways (KIP-595); from 13 on topics are named
 //! by id (KIP-516); from 16 on an answer tells the new leader (KIP-951).
 //!
-//! A follower is a reader too; [`Fetched`] is the leader's answer as it takes it.
+//! A follower is a reader too; [`Fetched`] is the leader's answer as it takes it. [`FetchSession`] is
+//! what readers remember of their sessions.
 //!
 //! Invariant: the length of an answer is known before its first byte is sent.
 
 mod fetched;
 mod request;
 mod response;
+mod session;
 
 pub use fetched::{Fetched, FetchedPartition, FetchedRecords, FetchedTopic};
 pub use request::{FetchPartition, FetchRequest, FetchTopic, ForgottenTopic};
 pub use response::{
     AbortedTransaction, EpochEndOffset, FetchPartitionResponse, FetchResponse, FetchTopicResponse, SnapshotId,
 };
+pub use session::{Built, FetchSession, SessionAnswer, Wanted};
 
 use kafka_wire_core::StrBytes;
 

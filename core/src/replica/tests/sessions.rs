@@ -2,8 +2,9 @@
 
 use crate::error::ErrorCode;
 use crate::protocol::StrBytes;
-use crate::protocol::fetch::{FetchPartition, Fetched, FetchedPartition, FetchedRecords, FetchedTopic};
-use crate::replica::fetcher::session::{FetchSession, Wanted};
+use crate::protocol::fetch::{
+    FetchPartition, FetchSession, Fetched, FetchedPartition, FetchedRecords, FetchedTopic, Wanted,
+};
 use crate::types::{Offset, TopicPartition, Uuid};
 
 const ID: Uuid = Uuid([7; 16]);

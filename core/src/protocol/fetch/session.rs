@@ -5,20 +5,55 @@
 //! forget. Both sides count the requests; who loses count starts a new session with a full fetch,
 //! which closes the old one.
 //!
+//! Followers and consumers keep such a session with each leader that they fetch from.
+//!
 //! Invariant: what is remembered here is what the leader remembers, if it got the last request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::{FetchPartition, FetchResponse, FetchTopic, Fetched, ForgottenTopic};
 use crate::error::ErrorCode;
 use crate::protocol::StrBytes;
-use crate::protocol::fetch::{FetchPartition, FetchTopic, Fetched, ForgottenTopic};
-use crate::types::{TopicPartition, Uuid};
+use crate::types::{PartitionIndex, TopicPartition, Uuid};
 
 /// Asks for a new session; one whose id is named is closed.
 const INITIAL_EPOCH: i32 = 0;
+/// Closes the session that is named, and asks for none.
+const FINAL_EPOCH: i32 = -1;
 /// "No session".
 const NO_SESSION: i32 = 0;
+
+/// What a session must know of an answer.
+pub trait SessionAnswer {
+    fn error_code(&self) -> ErrorCode;
+    fn session_id(&self) -> i32;
+    /// Topic by name or id, and partition.
+    fn named(&self) -> impl Iterator<Item = (&str, Uuid, PartitionIndex)>;
+}
+
+macro_rules! session_answers {
+    ($($answer:ty)*) => {
+        $(impl SessionAnswer for $answer {
+            fn error_code(&self) -> ErrorCode {
+                self.error_code
+            }
+
+            fn session_id(&self) -> i32 {
+                self.session_id
+            }
+
+            fn named(&self) -> impl Iterator<Item = (&str, Uuid, PartitionIndex)> {
+                self.topics.iter().flat_map(|topic| {
+                    let partitions = topic.partitions.iter();
+                    partitions.map(|partition| (&*topic.name, topic.topic_id, partition.partition))
+                })
+            }
+        })*
+    };
+}
+
+session_answers! { Fetched FetchResponse }
 
 #[derive(Clone, Debug, Default)]
 pub struct FetchSession {
@@ -93,6 +128,23 @@ impl FetchSession {
         }
     }
 
+    /// The session's part of a request that closes it; `None` when there is none.
+    pub fn close(&mut self) -> Option<Built> {
+        let session_id = std::mem::replace(&mut self.id, NO_SESSION);
+        self.start_anew();
+        (session_id != NO_SESSION).then_some(Built {
+            session_id,
+            session_epoch: FINAL_EPOCH,
+            topics: Vec::new(),
+            forgotten: Vec::new(),
+        })
+    }
+
+    /// Every partition that the last request left in the session.
+    pub fn partitions(&self) -> impl Iterator<Item = &TopicPartition> {
+        self.asked.keys()
+    }
+
     /// What was asked of the partition in the last request that named it.
     pub fn asked(&self, name: &TopicPartition) -> Option<&FetchPartition> {
         self.asked.get(name).map(|(_, asked)| asked)
@@ -109,9 +161,9 @@ impl FetchSession {
     }
 
     /// Takes an answer in; false when its partitions must not be looked at (`handleResponse`).
-    pub fn answered(&mut self, answer: &Fetched) -> bool {
-        if answer.error_code != ErrorCode::None {
-            if answer.error_code == ErrorCode::FetchSessionIdNotFound {
+    pub fn answered(&mut self, answer: &impl SessionAnswer) -> bool {
+        if answer.error_code() != ErrorCode::None {
+            if answer.error_code() == ErrorCode::FetchSessionIdNotFound {
                 self.start_anew();
             } else {
                 self.failed();
@@ -126,10 +178,10 @@ impl FetchSession {
             }
             return false;
         }
-        if answer.session_id == NO_SESSION {
+        if answer.session_id() == NO_SESSION {
             self.start_anew();
         } else if self.is_full() {
-            (self.id, self.epoch) = (answer.session_id, 1);
+            (self.id, self.epoch) = (answer.session_id(), 1);
         } else {
             self.epoch = self.epoch.checked_add(1).unwrap_or(1);
         }
@@ -147,15 +199,13 @@ impl FetchSession {
     }
 
     /// Whether the answer names only what was asked for and, if that was everything, all of it.
-    fn is_of_this(&self, answer: &Fetched) -> bool {
+    fn is_of_this(&self, answer: &impl SessionAnswer) -> bool {
         let mut named = BTreeSet::new();
-        for topic in &answer.topics {
-            for partition in &topic.partitions {
-                match self.name_of(&topic.name, topic.topic_id, partition.partition) {
-                    Some(name) if self.is_full() => _ = named.insert(name),
-                    Some(_) => {}
-                    None => return false,
-                }
+        for (topic, topic_id, partition) in answer.named() {
+            match self.name_of(topic, topic_id, partition) {
+                Some(name) if self.is_full() => _ = named.insert(name),
+                Some(_) => {}
+                None => return false,
             }
         }
         !self.is_full() || named.len() == self.asked.len()

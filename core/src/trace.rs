@@ -12,6 +12,7 @@ use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
 
 mod client;
+mod consumer;
 mod control;
 mod gather;
 mod group;
@@ -20,6 +21,7 @@ mod timer;
 mod world;
 
 pub use client::ClientFact;
+pub use consumer::{CommitReason, ConsumerFact, PositionReason};
 pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
 pub use gather::Trace;
 pub use group::{GroupFact, RebalanceReason, RemovalReason};
@@ -307,6 +309,8 @@ pub enum Fact {
     Group(GroupFact),
     /// What a client sees of the cluster.
     Client(ClientFact),
+    /// What a consumer sees and decides.
+    Consumer(ConsumerFact),
     /// What happens around the brokers in a simulated world.
     World(WorldFact),
 }
@@ -537,6 +541,7 @@ impl fmt::Display for Fact {
             Control(fact) => fact.fmt(f),
             Group(fact) => fact.fmt(f),
             Client(fact) => fact.fmt(f),
+            Consumer(fact) => fact.fmt(f),
             World(fact) => fact.fmt(f),
         }
     }

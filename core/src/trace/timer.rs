@@ -31,6 +31,8 @@ pub enum Timer {
     MetadataRetry,
     /// Time and again: a client asks who leads what, though nothing seems wrong.
     MetadataAge,
+    /// Something is due in a consumer: a heartbeat, a commit, a look-up that failed.
+    Consumer,
 }
 
 impl Timer {
@@ -55,6 +57,7 @@ impl fmt::Display for Timer {
             Timer::RequestTimeout => "time is up for a request",
             Timer::MetadataRetry => "time to ask again who leads what",
             Timer::MetadataAge => "time to ask anew who leads what",
+            Timer::Consumer => "time is up in a consumer",
         })
     }
 }

@@ -1,0 +1,3 @@
+mod cluster;
+mod groups;
+mod reading;

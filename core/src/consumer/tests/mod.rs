@@ -1,3 +1,5 @@
 mod cluster;
+mod config;
 mod groups;
+mod leaders;
 mod reading;

@@ -3,3 +3,4 @@ mod config;
 mod groups;
 mod leaders;
 mod reading;
+mod schedules;

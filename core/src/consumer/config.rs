@@ -228,16 +228,24 @@ fn group(settings: &ClientSettings) -> Result<Option<GroupConfig>, InvalidConfig
 fn check_instance(name: &str) -> Result<(), InvalidConfig> {
     let is_sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let why = match name {
-        "" => "the empty string is not allowed".to_owned(),
-        "." | ".." => "'.' or '..' is not allowed".to_owned(),
-        _ if name.len() > 249 => "the length of it is longer than the max allowed length 249".to_owned(),
-        _ if !name.chars().all(is_sound) => {
-            "it contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'".to_owned()
+        "" => {
+            return Err(InvalidConfig::Value(BadValue {
+                key: "group.instance.id".to_owned(),
+                value: String::new(),
+                why: "String must be non-empty".to_owned(),
+            }));
         }
+        "." | ".." => format!("'{name}' is not allowed"),
+        _ if name.len() > 249 => {
+            format!("the length of '{name}' is longer than the max allowed length 249")
+        }
+        _ if !name.chars().all(is_sound) => format!(
+            "'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+        ),
         _ => return Ok(()),
     };
     Err(InvalidConfig::Combination(format!(
-        "group.instance.id '{name}' is illegal, {why}"
+        "Group instance id is invalid: {why}"
     )))
 }
 

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn what_is_no_pattern_is_said_in_one_line() {
-        for wrong in ["", "(", "a)(b", "[", "*"] {
+        for wrong in ["", "(", "a)(b", "[", "*", "a(?=b)", r"(a)\1"] {
             let line = TopicPattern::new(wrong).unwrap_err().to_string();
             assert!(
                 line.contains(&format!("'{wrong}'")) && !line.contains('\n'),

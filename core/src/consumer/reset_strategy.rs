@@ -26,17 +26,15 @@ pub enum ResetStrategy {
 }
 
 impl ResetStrategy {
-    /// Reads a value of `auto.offset.reset`, in any case.
+    /// Reads a value of `auto.offset.reset`.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let word = text.to_ascii_lowercase();
-        match &*word {
+        match text {
             "latest" => Some(Self::Latest),
             "earliest" => Some(Self::Earliest),
             "none" => Some(Self::None),
             _ => {
-                let duration = word.strip_prefix(BY_DURATION)?;
-                parse_duration(duration).map(Self::ByDuration)
+                let duration = text.strip_prefix(BY_DURATION)?;
+                parse_duration(&duration.to_ascii_lowercase()).map(Self::ByDuration)
             }
         }
     }
@@ -116,7 +114,9 @@ mod tests {
     fn values_are_read_as_kafka_reads_them() {
         let cases = [
             ("latest", Some(ResetStrategy::Latest)),
-            ("EARLIEST", Some(ResetStrategy::Earliest)),
+            ("earliest", Some(ResetStrategy::Earliest)),
+            ("EARLIEST", None),
+            ("by_duration:pt1h", Some(ResetStrategy::ByDuration(3_600_000))),
             ("none", Some(ResetStrategy::None)),
             ("by_duration:PT1H", Some(ResetStrategy::ByDuration(3_600_000))),
             (

@@ -54,7 +54,7 @@ fn without_a_group_nothing_is_committed() {
 
 #[test]
 fn what_cannot_be_is_said_in_one_line() {
-    let cases: [(&[(&str, &str)], &str); 13] = [
+    let cases: [(&[(&str, &str)], &str); 14] = [
         (
             &[("group.id", "")],
             "The configured group.id should not be an empty string or whitespace.",
@@ -81,11 +81,15 @@ fn what_cannot_be_is_said_in_one_line() {
         ),
         (
             &[("group.id", "g"), ("group.instance.id", "a b")],
-            "group.instance.id 'a b' is illegal, it contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'",
+            "Group instance id is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'",
         ),
         (
             &[("group.id", "g"), ("group.instance.id", "..")],
-            "group.instance.id '..' is illegal, '.' or '..' is not allowed",
+            "Group instance id is invalid: '..' is not allowed",
+        ),
+        (
+            &[("group.id", "g"), ("group.instance.id", "")],
+            "Invalid value  for configuration group.instance.id: String must be non-empty",
         ),
         (
             &[("auto.offset.reset", "smallest")],

@@ -84,6 +84,7 @@ fn environment(venv: &Path, pins: &Path, options: &[&str]) -> Result<(), String>
 fn java() -> Result<(), String> {
     let sources_of = [
         "pom.xml",
+        "src/main/java/Assign.java",
         "src/main/java/Numbered.java",
         "src/main/java/Probe.java",
         "src/main/java/Tools.java",

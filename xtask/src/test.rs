@@ -322,7 +322,8 @@ fn real_clients(options: &Options) -> Result<Done, String> {
     }
     let mut arguments = vec!["--test", "clients"];
     if !skips(options, "java") {
-        arguments.extend(["--test", "kafka_reads_our_files", "--test", "kafka_tools"]);
+        arguments.extend(["--test", "java_assignors", "--test", "kafka_reads_our_files"]);
+        arguments.extend(["--test", "kafka_tools"]);
     }
     tests("clients", &arguments, options)
 }

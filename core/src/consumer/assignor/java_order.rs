@@ -61,6 +61,44 @@ pub(super) fn sort<T>(items: &mut [T], hash: impl Fn(&T) -> i32) {
     items.sort_by_key(|item| bucket(hash(item), buckets));
 }
 
+/// A `HashSet`, as far as its order is concerned.
+#[derive(Clone, Debug)]
+pub(super) struct JavaSet<T> {
+    /// With their hashes, in the order in which they came.
+    keys: Vec<(i32, T)>,
+    buckets: u32,
+}
+
+impl<T: PartialEq> JavaSet<T> {
+    pub fn new() -> Self {
+        Self {
+            keys: Vec::new(),
+            buckets: buckets(0),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Adds a key that is not in it.
+    pub fn insert(&mut self, hash: i32, key: T) {
+        self.keys.push((hash, key));
+        self.buckets = self.buckets.max(buckets(self.keys.len()));
+    }
+
+    pub fn remove(&mut self, key: &T) {
+        self.keys.retain(|(_, other)| other != key);
+    }
+
+    /// What its iterator shows first.
+    pub fn first(&self) -> Option<&T> {
+        let keys = self.keys.iter();
+        let first = keys.min_by_key(|(hash, _)| bucket(*hash, self.buckets));
+        first.map(|(_, key)| key)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +122,23 @@ mod tests {
         assert_eq!(compare("a", "b"), Ordering::Less);
         assert_eq!(compare("\u{ffff}", "\u{1f600}"), Ordering::Greater);
         assert_eq!("\u{ffff}".cmp("\u{1f600}"), Ordering::Less);
+    }
+
+    #[test]
+    fn a_set_shows_its_lowest_bucket_first_and_never_shrinks() {
+        let mut partitions: Vec<_> = (0..30).map(|index| TopicPartition::new("t", index)).collect();
+        let mut set = JavaSet::new();
+        for partition in &partitions {
+            set.insert(partition.java_hash(), partition.clone());
+        }
+        assert_eq!(set.buckets, 64);
+        let mut shown = Vec::new();
+        while let Some(first) = set.first().cloned() {
+            set.remove(&first);
+            shown.push(first);
+        }
+        sort(&mut partitions, JavaHash::java_hash);
+        assert_eq!(shown, partitions);
+        assert!(set.is_empty() && set.buckets == 64);
     }
 }

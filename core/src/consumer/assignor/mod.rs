@@ -6,18 +6,22 @@
 //! assignors of one name must agree on what they promise. Ours give the very answer of Java's, down to
 //! the order within a share.
 //!
-//! Reading order: [`range`] and [`round_robin`] start from nothing each time. [`java_order`] is how ties
+//! Reading order: [`range`] and [`round_robin`] start from nothing each time; [`sticky`] keeps what
+//! members had, and [`cooperative_sticky`] also lets them read on meanwhile. [`java_order`] is how ties
 //! are broken; [`selection`] reads which assignors a consumer is to offer.
 //!
 //! Invariants
-//! - every partition of a topic that somebody subscribes to has one owner, who subscribes to it
+//! - every partition of a topic that somebody subscribes to has one owner, who subscribes to it; but
+//!   cooperative sticky leaves those out that have first to be given up by another
 //! - the answer has each member, and nobody else
 //! - the same members and topics give the same answer
 
+mod cooperative_sticky;
 mod java_order;
 mod range;
 mod round_robin;
 mod selection;
+mod sticky;
 
 #[cfg(test)]
 mod tests;
@@ -28,10 +32,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub use self::cooperative_sticky::CooperativeStickyAssignor;
 use self::java_order::JavaHash;
 pub use self::range::RangeAssignor;
 pub use self::round_robin::RoundRobinAssignor;
 pub use self::selection::{UnusableAssignors, parse_assignors};
+pub use self::sticky::StickyAssignor;
 pub use crate::protocol::consumer_protocol::Subscription;
 use crate::types::TopicPartition;
 
@@ -97,7 +103,12 @@ pub trait Assignor: Debug + Send + Sync {
 }
 
 /// Every assignor there is, in Kafka's order.
-pub const ASSIGNORS: [&dyn Assignor; 2] = [&RangeAssignor, &RoundRobinAssignor];
+pub const ASSIGNORS: [&dyn Assignor; 4] = [
+    &RangeAssignor,
+    &RoundRobinAssignor,
+    &StickyAssignor,
+    &CooperativeStickyAssignor,
+];
 
 /// Each member with nothing yet.
 fn empty_shares(members: &Members) -> Shares {

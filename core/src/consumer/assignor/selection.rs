@@ -10,8 +10,8 @@ use super::{ASSIGNORS, Assignor};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnusableAssignors {
     #[error(
-        "partition.assignment.strategy: there is no assignor '{0}'; there are range and \
-         roundrobin, and Kafka's classes for these"
+        "partition.assignment.strategy: there is no assignor '{0}'; there are range, roundrobin, \
+         sticky and cooperative-sticky, and Kafka's classes for these"
     )]
     Unknown(String),
     #[error("partition.assignment.strategy: the assignor '{0}' is named twice")]
@@ -48,13 +48,13 @@ mod tests {
 
     #[test]
     fn names_and_classes_are_understood_in_their_order() {
-        let list = "roundrobin, org.apache.kafka.clients.consumer.RangeAssignor";
+        let list = "cooperative-sticky, org.apache.kafka.clients.consumer.RangeAssignor";
         let names: Vec<_> = parse_assignors(list)
             .unwrap()
             .iter()
             .map(|one| one.name())
             .collect();
-        assert_eq!(names, ["roundrobin", "range"]);
+        assert_eq!(names, ["cooperative-sticky", "range"]);
     }
 
     #[test]

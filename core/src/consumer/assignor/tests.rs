@@ -143,3 +143,71 @@ mod round_robin {
         );
     }
 }
+
+mod sticky {
+    use super::*;
+
+    fn had(group: &mut Members, id: &str, generation: i32, partitions: &[(&str, i32)]) {
+        let partitions = partitions
+            .iter()
+            .map(|(topic, index)| TopicPartition::new(*topic, *index));
+        let last = LastAssignment {
+            generation,
+            partitions: partitions.collect(),
+        };
+        let subscription = &mut group.get_mut(id).unwrap().subscription;
+        subscription.user_data = StickyAssignor.user_data(Some(&last));
+        subscription.owned_partitions = last.partitions;
+        subscription.generation = Some(generation);
+    }
+
+    #[test]
+    fn members_keep_what_they_had_within_the_quotas() {
+        let mut group = members("m1:a m2:a m3:a");
+        had(&mut group, "m1", 1, &[("a", 0), ("a", 1), ("a", 2)]);
+        had(&mut group, "m2", 1, &[("a", 3), ("a", 4), ("a", 5)]);
+        let shares = StickyAssignor.assign(&topics("a:6"), &group);
+        assert_eq!(told(&shares), "m1=a-0,a-1 m2=a-3,a-4 m3=a-2,a-5");
+    }
+
+    #[test]
+    fn cooperative_members_first_give_up_what_others_are_to_get() {
+        let mut group = members("m1:a m2:a");
+        had(&mut group, "m1", 1, &[("a", 0), ("a", 1)]);
+        let shares = CooperativeStickyAssignor.assign(&topics("a:2"), &group);
+        assert_eq!(told(&shares), "m1=a-0 m2=");
+        had(&mut group, "m1", 2, &[("a", 0)]);
+        let shares = CooperativeStickyAssignor.assign(&topics("a:2"), &group);
+        assert_eq!(told(&shares), "m1=a-0 m2=a-1");
+    }
+
+    #[test]
+    fn the_newer_generation_has_what_two_claim() {
+        let mut group = members("m1:a m2:a");
+        had(&mut group, "m1", 1, &[("a", 0)]);
+        had(&mut group, "m2", 2, &[("a", 0)]);
+        let shares = StickyAssignor.assign(&topics("a:2"), &group);
+        assert_eq!(told(&shares), "m1=a-1 m2=a-0");
+    }
+
+    #[test]
+    fn odd_claims_give_nobody_what_it_may_not_have() {
+        for assignor in ASSIGNORS {
+            let mut group = members("m0: m1:a m2:a,b");
+            had(&mut group, "m1", 1, &[("b", 0), ("b", 1), ("a", 9)]);
+            had(&mut group, "m2", 2, &[("a", 0), ("a", 1)]);
+            let shares = assignor.assign(&topics("a:2 b:2"), &group);
+            let mut all: Vec<_> = shares.values().flatten().map(TopicPartition::to_string).collect();
+            all.sort();
+            assert_eq!(all.iter().filter(|one| one.contains("-9")).count(), 0);
+            assert!(shares["m0"].is_empty(), "{}", assignor.name());
+            assert!(
+                shares["m1"].iter().all(|one| &*one.topic == "a"),
+                "{}",
+                assignor.name()
+            );
+            all.dedup();
+            assert_eq!(all.len(), shares.values().map(Vec::len).sum::<usize>());
+        }
+    }
+}

@@ -20,7 +20,7 @@
 //! 10. [`controller`]: the broker that decides for the cluster
 //! 11. [`coordinator`], [`group`]: state that lives in a topic; consumer groups and their offsets
 //! 12. [`client`]: what producers and consumers have in common: connections, versions, metadata
-//! 13. [`consumer`]: records out of a cluster, alone or shared with a group
+//! 13. [`producer`], [`consumer`]: records into a cluster, and out of it, alone or shared with a group
 //! 14. [`io`], [`broker`]: the host contract and the broker that keeps it
 //! 15. [`view`]: what an onlooker knows of a cluster, folded from its facts
 //! 16. [`sim`]: a host in memory, for tests and for the lab
@@ -45,6 +45,7 @@ pub mod group;
 pub mod io;
 pub mod log;
 pub mod metadata;
+pub mod producer;
 pub mod protocol;
 pub mod record;
 pub mod replica;

@@ -16,6 +16,7 @@ mod consumer;
 mod control;
 mod gather;
 mod group;
+mod producer;
 mod replication;
 mod timer;
 mod world;
@@ -25,6 +26,7 @@ pub use consumer::{CommitReason, ConsumerFact, PositionReason};
 pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
 pub use gather::Trace;
 pub use group::{GroupFact, RebalanceReason, RemovalReason};
+pub use producer::ProducerFact;
 pub use replication::{FetchPause, FollowerLag, HighWatermarkHold, TruncateReason};
 pub use timer::Timer;
 pub use world::WorldFact;
@@ -309,6 +311,8 @@ pub enum Fact {
     Group(GroupFact),
     /// What a client sees of the cluster.
     Client(ClientFact),
+    /// What a producer does with its records.
+    Producer(ProducerFact),
     /// What a consumer sees and decides.
     Consumer(ConsumerFact),
     /// What happens around the brokers in a simulated world.
@@ -541,6 +545,7 @@ impl fmt::Display for Fact {
             Control(fact) => fact.fmt(f),
             Group(fact) => fact.fmt(f),
             Client(fact) => fact.fmt(f),
+            Producer(fact) => fact.fmt(f),
             Consumer(fact) => fact.fmt(f),
             World(fact) => fact.fmt(f),
         }

@@ -65,6 +65,8 @@ pub struct Ghost {
     /// The latest epoch whose leader need not have all that earlier ones have: elected from outside the ISR, or
     /// robbed of records by a loss of power.
     pub begun_without: BTreeMap<TopicPartition, LeaderEpoch>,
+    /// What leaders of earlier epochs than that have committed since, each alone.
+    pub orphans: BTreeMap<TopicPartition, Vec<Mark>>,
     /// Members of the ISR that lost records with their power, and are members still.
     pub lacking: BTreeMap<TopicPartition, BTreeSet<BrokerId>>,
     /// From here on something that was committed was once lost, and explained.
@@ -117,6 +119,7 @@ impl Ghost {
         self.begun_without.retain(|partition, _| other(partition));
         self.lacking.retain(|partition, _| other(partition));
         self.cut.retain(|partition, _| other(partition));
+        self.orphans.retain(|partition, _| other(partition));
     }
 
     /// How much of what was committed a replica has: whether all, and where the two part.

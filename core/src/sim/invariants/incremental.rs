@@ -61,7 +61,8 @@ impl Ghost {
                 copy.marks.retain(|mark| mark.last < *log_end);
             }
             Fact::ReplicaClosed { partition } => {
-                self.copies.remove(&(broker, partition.clone()));
+                // Its files may stay, as those of a directory that failed do, and a loss of power takes of them.
+                self.reread(world, broker, partition);
                 self.high.remove(&(broker, partition.clone()));
             }
             Fact::LeadershipTaken {
@@ -242,6 +243,9 @@ impl Ghost {
             .is_some_and(|&begun| epoch < begun)
         {
             // It does not know yet that another was elected, who need not have what it commits now.
+            let orphans = copy.marks.iter().filter(|mark| from <= mark.last && mark.last < to);
+            let orphans: Vec<Mark> = orphans.cloned().collect();
+            self.orphans.entry(partition.clone()).or_default().extend(orphans);
             self.cut_committed(partition, self.committed_end(partition));
             return Ok(());
         }
@@ -306,6 +310,9 @@ impl Ghost {
         let kept = found.is_some_and(|mark| mark.first == Some((promise.client, promise.first)));
         // A log that was trimmed holds no proof any more.
         let trimmed = committed.first().is_some_and(|first| promise.base < first.base);
+        if !kept && self.is_orphan(partition, &promise) {
+            return Ok(());
+        }
         if !kept && !trimmed && promise.base >= 0 {
             let why = format!(
                 "{partition}: client {} was told that number {} is at offset {}; there is {:?}",
@@ -318,6 +325,15 @@ impl Ghost {
         }
         self.promises.entry(partition.clone()).or_default().push(promise);
         Ok(())
+    }
+
+    /// Whether a leader acknowledged it that did not know that another had been elected without its records.
+    fn is_orphan(&self, partition: &TopicPartition, promise: &Promise) -> bool {
+        let orphans = self.orphans.get(partition).map_or(&[][..], Vec::as_slice);
+        let first = Some((promise.client, promise.first));
+        orphans
+            .iter()
+            .any(|mark| mark.base == promise.base && mark.first == first)
     }
 
     fn crashed(&mut self, world: &World, broker: BrokerId, power_lost: bool) {

@@ -243,7 +243,10 @@ impl Ghost {
             .is_some_and(|&begun| epoch < begun)
         {
             // It does not know yet that another was elected, who need not have what it commits now.
-            let orphans = copy.marks.iter().filter(|mark| from <= mark.last && mark.last < to);
+            let orphans = copy
+                .marks
+                .iter()
+                .filter(|mark| from <= mark.last && mark.last < to);
             let orphans: Vec<Mark> = orphans.cloned().collect();
             self.orphans.entry(partition.clone()).or_default().extend(orphans);
             self.cut_committed(partition, self.committed_end(partition));

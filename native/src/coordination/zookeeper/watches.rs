@@ -2,7 +2,9 @@
 //!
 //! ZooKeeper tells a connection once of a change, however often it set the watch, and of a node's end
 //! once even where both its bytes and its children were watched. The client hands out a watcher for
-//! each request; so that each event comes once here too, one watcher is kept for each thing watched.
+//! each request; so that an event comes once here too, one watcher is kept for each thing watched. It
+//! still comes twice where the answer to a second look and the event were there at the same time, since
+//! the client does not tell which was first. Whoever hears of a change reads, so that does no harm.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use highwater_tests::cluster::{Seen, TestCluster};
 use highwater_tests::kafka_cluster::KafkaCluster;
-use highwater_tests::requests::metadata;
+use highwater_tests::requests::{config, metadata, of_topic};
 use highwater_tests::tools::{comparable, in_few_words};
 use highwater_tests::wire::WireClient;
 
@@ -193,7 +193,7 @@ fn replaced(command: &str, places: &[(&str, String)]) -> String {
         })
 }
 
-/// `stop|kill|pause|start ID`, or `await TOPIC-PARTITION LEADER ISR`
+/// `stop|kill|pause|start ID`, `await TOPIC-PARTITION LEADER ISR`, or `hear TOPIC KEY VALUE`
 fn befall(three: &mut dyn Three, line: &str) {
     let words: Vec<&str> = line.split(' ').collect();
     let number = |word: &str| {
@@ -205,6 +205,7 @@ fn befall(three: &mut dyn Three, line: &str) {
             let isr = isr.split(',').map(number).collect();
             return await_partition(three, partition, number(leader), isr);
         }
+        ["hear", topic, key, value] => return await_config(three, topic, key, value),
         ["stop", _] => Deed::Stop,
         ["kill", _] => Deed::Kill,
         ["pause", _] => Deed::Pause,
@@ -212,6 +213,18 @@ fn befall(three: &mut dyn Three, line: &str) {
         _ => panic!("{line:?} is no deed"),
     };
     three.do_to(number(words[1]), deed);
+}
+
+/// Until every broker that runs has heard of the topic's setting.
+fn await_config(three: &dyn Three, topic: &str, key: &str, value: &str) {
+    for id in BROKERS.filter(|id| three.is_running(*id)) {
+        let mut client = WireClient::connect(&three.address(id));
+        let what = format!("broker {id}: {key}={value} for {topic}");
+        highwater_tests::cluster::until(&what, || match config(&mut client, of_topic(topic), key) {
+            Some(heard) if heard == value => Ok(()),
+            heard => Err(format!("{heard:?}")),
+        });
+    }
 }
 
 /// Until every broker that runs tells so.

@@ -94,6 +94,25 @@ impl Group {
         }
     }
 
+    /// What was answered to JoinGroup or SyncGroup; without an answer the coordinator is looked for anew, and
+    /// the rebalance has failed.
+    fn arrived(
+        &mut self,
+        shared: &mut Shared,
+        cx: &mut ClientCx,
+        result: Result<ResponseBody, NetworkError>,
+    ) -> Option<ResponseBody> {
+        self.member.in_flight = false;
+        match result {
+            Ok(body) => Some(body),
+            Err(error) => {
+                self.coordinator.lost(shared, cx, &error.to_string());
+                self.rebalance_failed(shared, cx, "DisconnectException", true);
+                None
+            }
+        }
+    }
+
     pub(super) fn join_answered(
         &mut self,
         shared: &mut Shared,
@@ -101,14 +120,10 @@ impl Group {
         sent: &Generation,
         result: Result<ResponseBody, NetworkError>,
     ) {
-        self.member.in_flight = false;
-        let answer = match result {
-            Ok(ResponseBody::JoinGroup(answer)) => answer,
-            Ok(_) => return self.rebalance_failed(shared, cx, "another answer", true),
-            Err(error) => {
-                self.coordinator.lost(shared, cx, &error.to_string());
-                return self.rebalance_failed(shared, cx, "DisconnectException", true);
-            }
+        let answer = match self.arrived(shared, cx, result) {
+            Some(ResponseBody::JoinGroup(answer)) => answer,
+            Some(_) => return self.rebalance_failed(shared, cx, "another answer", true),
+            None => return,
         };
         let code = ErrorCode::from_code(answer.error_code).unwrap_or(ErrorCode::UnknownServerError);
         if code != ErrorCode::None {
@@ -340,14 +355,10 @@ impl Group {
         sent: &Generation,
         result: Result<ResponseBody, NetworkError>,
     ) {
-        self.member.in_flight = false;
-        let answer = match result {
-            Ok(ResponseBody::SyncGroup(answer)) => answer,
-            Ok(_) => return self.rebalance_failed(shared, cx, "another answer", true),
-            Err(error) => {
-                self.coordinator.lost(shared, cx, &error.to_string());
-                return self.rebalance_failed(shared, cx, "DisconnectException", true);
-            }
+        let answer = match self.arrived(shared, cx, result) {
+            Some(ResponseBody::SyncGroup(answer)) => answer,
+            Some(_) => return self.rebalance_failed(shared, cx, "another answer", true),
+            None => return,
         };
         let code = ErrorCode::from_code(answer.error_code).unwrap_or(ErrorCode::UnknownServerError);
         if code != ErrorCode::None {

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use queries::Query;
 
+use super::error::ConsumerError;
 use super::event::QueryId;
 use super::purpose::Purpose;
 use super::record::OffsetAndTimestamp;
@@ -67,6 +68,23 @@ fn mark(shared: &mut Shared, partitions: &[TopicPartition]) {
         if let Some(state) = shared.subscriptions.get_mut(partition) {
             state.looking_up = true;
         }
+    }
+}
+
+/// The look-up brought nothing, perhaps because another leads: it is made again after a pause.
+fn ask_again(shared: &mut Shared, cx: &mut ClientCx, partition: &TopicPartition, retry_at: Millis) {
+    if let Some(state) = shared.subscriptions.get_mut(partition) {
+        state.looking_up = false;
+        state.not_before = retry_at;
+        shared.net.metadata.request_update(false, cx.cause);
+    }
+}
+
+/// Tells the application of topics that it may not read, if there are any.
+fn tell_denied(shared: &mut Shared, cx: &mut ClientCx, denied: BTreeSet<String>) {
+    if !denied.is_empty() {
+        let topics = denied.into_iter().collect();
+        shared.fail(cx, ConsumerError::TopicAuthorization { topics });
     }
 }
 

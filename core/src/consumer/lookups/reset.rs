@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Lookups, by_leader, mark, offsets, send_list_offsets};
+use super::{Lookups, ask_again, by_leader, mark, offsets, send_list_offsets, tell_denied};
 use crate::client::{ClientCx, NetworkError};
 use crate::consumer::error::ConsumerError;
 use crate::consumer::partition_state::FetchPosition;
@@ -104,21 +104,10 @@ impl Lookups {
                 Some(Some(offset)) => set_position(shared, cx, partition, *offset, *strategy),
                 // No record is so young: there is nothing to skip, and the end is where new ones come.
                 Some(None) => state.reset(ResetStrategy::Latest),
-                None => {
-                    state.looking_up = false;
-                    state.not_before = retry_at;
-                    shared.net.metadata.request_update(false, cx.cause);
-                }
+                None => ask_again(shared, cx, partition, retry_at),
             }
         }
-        if !denied.is_empty() {
-            shared.fail(
-                cx,
-                ConsumerError::TopicAuthorization {
-                    topics: denied.into_iter().collect(),
-                },
-            );
-        }
+        tell_denied(shared, cx, denied);
     }
 }
 

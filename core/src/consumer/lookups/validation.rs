@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Lookups, UNKNOWN_OFFSET, by_leader, mark, ready};
+use super::{Lookups, UNKNOWN_OFFSET, ask_again, by_leader, mark, ready, tell_denied};
 use crate::client::{ClientCx, NetworkError};
 use crate::consumer::error::ConsumerError;
 use crate::consumer::partition_state::{FetchPosition, FetchState};
@@ -88,21 +88,10 @@ impl Lookups {
             }
             match ends.get(partition) {
                 Some(end) => complete(shared, cx, partition, position, *end),
-                None => {
-                    state.looking_up = false;
-                    state.not_before = retry_at;
-                    shared.net.metadata.request_update(false, cx.cause);
-                }
+                None => ask_again(shared, cx, partition, retry_at),
             }
         }
-        if !denied.is_empty() {
-            shared.fail(
-                cx,
-                ConsumerError::TopicAuthorization {
-                    topics: denied.into_iter().collect(),
-                },
-            );
-        }
+        tell_denied(shared, cx, denied);
     }
 }
 

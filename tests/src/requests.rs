@@ -2,6 +2,8 @@
 //!
 //! Each function asks one request of the highest version that names topics by name, and waits.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use highwater_core::disk::Part;
 use highwater_core::error::ErrorCode;
@@ -16,6 +18,7 @@ use highwater_core::protocol::messages::incremental_alter_configs_request::{
     AlterConfigsResource, AlterableConfig,
 };
 use highwater_core::protocol::messages::metadata_request::MetadataRequestTopic;
+use highwater_core::protocol::messages::metadata_response::MetadataResponseTopic;
 use highwater_core::protocol::messages::{
     CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest, DescribeConfigsRequest,
     DescribeLogDirsRequest, DescribeLogDirsResponse, IncrementalAlterConfigsRequest, InitProducerIdRequest,
@@ -26,6 +29,7 @@ use highwater_core::protocol::{RequestBody, ResponseBody};
 use highwater_core::record::{Batch, Batches};
 use highwater_core::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, Uuid};
 
+use crate::cluster::Seen;
 use crate::wire::WireClient;
 
 /// The last versions that name topics by name.
@@ -147,11 +151,31 @@ pub fn metadata(client: &mut WireClient, name: &str, may_create: bool) -> Metada
     expect_answer!(client.ask(METADATA, &body), Metadata)
 }
 
+fn metadata_of_all(client: &mut WireClient) -> MetadataResponse {
+    let body = RequestBody::Metadata(message(|request: &mut MetadataRequest| request.topics = None));
+    expect_answer!(client.ask(METADATA, &body), Metadata)
+}
+
+/// All partitions that the broker has heard of, with who leads them and their replicas.
+pub fn all_partitions(client: &mut WireClient) -> BTreeMap<(String, i32), (Seen, Vec<i32>)> {
+    let answer = metadata_of_all(client);
+    let of_topic = |topic: MetadataResponseTopic| {
+        let name = topic.name.as_deref().unwrap_or_default().to_owned();
+        topic.partitions.into_iter().map(move |partition| {
+            let seen = Seen::of(&partition);
+            (
+                (name.clone(), partition.partition_index),
+                (seen, partition.replica_nodes),
+            )
+        })
+    };
+    answer.topics.into_iter().flat_map(of_topic).collect()
+}
+
 /// All topics that the broker has, with their ids.
 pub fn topics(client: &mut WireClient) -> Vec<(String, Uuid)> {
-    let body = RequestBody::Metadata(message(|request: &mut MetadataRequest| request.topics = None));
-    let answer = expect_answer!(client.ask(METADATA, &body), Metadata);
-    let topic = |topic: &highwater_core::protocol::messages::metadata_response::MetadataResponseTopic| {
+    let answer = metadata_of_all(client);
+    let topic = |topic: &MetadataResponseTopic| {
         let name = topic.name.as_deref().unwrap_or_default().to_owned();
         (name, topic.topic_id.into())
     };

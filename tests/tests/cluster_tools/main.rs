@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use highwater_tests::cluster::{Seen, TestCluster};
 use highwater_tests::kafka_cluster::KafkaCluster;
-use highwater_tests::requests::{config, metadata, of_topic};
+use highwater_tests::requests::{all_partitions, config, metadata, of_topic};
 use highwater_tests::tools::{comparable, in_few_words};
 use highwater_tests::wire::WireClient;
 
@@ -139,6 +139,7 @@ fn play(three: &mut dyn Three, controller: i32, tools: &mut dyn Tools) -> Vec<Sa
     let play = |Said { line, .. }: Said| {
         let mut printed = Vec::new();
         if let Some(command) = line.strip_prefix("$ ") {
+            await_agreement(three);
             let text = tools.run(&replaced(command, &places));
             let named = all.iter().zip(BROKERS);
             let named = named.fold(text, |text, (address, id)| {
@@ -213,6 +214,20 @@ fn befall(three: &mut dyn Three, line: &str) {
         _ => panic!("{line:?} is no deed"),
     };
     three.do_to(number(words[1]), deed);
+}
+
+/// Until the brokers that run tell the same of all topics: a command is answered before every broker has
+/// heard what it did.
+fn await_agreement(three: &dyn Three) {
+    highwater_tests::cluster::until("the brokers tell the same of all topics", || {
+        let running = BROKERS.filter(|id| three.is_running(*id));
+        let told = running.map(|id| all_partitions(&mut WireClient::connect(&three.address(id))));
+        let told: Vec<_> = told.collect();
+        match told.windows(2).all(|pair| pair[0] == pair[1]) {
+            true => Ok(()),
+            false => Err(format!("{told:?}")),
+        }
+    });
 }
 
 /// Until every broker that runs has heard of the topic's setting.

@@ -23,6 +23,8 @@ mod round_robin;
 mod selection;
 mod sticky;
 
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod properties;
 #[cfg(test)]
 mod tests;
 

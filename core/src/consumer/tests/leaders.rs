@@ -194,6 +194,23 @@ fn the_new_leader_is_fetched_from_when_its_log_is_the_same() {
 }
 
 #[test]
+fn a_partition_that_failed_is_asked_for_again_after_a_pause() {
+    let mut scene = Scene::new(&[("retry.backoff.ms", "1000"), ("retry.backoff.max.ms", "1000")]);
+    scene.assign_at(0);
+    scene.leader_is(1, 0);
+    let fetch = scene.next(ApiKey::Fetch);
+    let failed_ms = scene.bench.now;
+    // The broker has yet to hear of the epoch that the consumer knows.
+    scene.answer(
+        &fetch,
+        fetched(|row| row.error_code = ErrorCode::UnknownLeaderEpoch),
+    );
+    assert_eq!(scene.next(ApiKey::Fetch).to.id, 1);
+    let pause_ms = scene.bench.now - failed_ms;
+    assert!((800..=1050).contains(&pause_ms), "{pause_ms} ms");
+}
+
+#[test]
 fn reading_goes_on_where_a_cut_log_parts_ways() {
     let mut scene = after_a_move(&[]);
     scene.first_epoch_ends_at(1, 0);

@@ -1,5 +1,6 @@
 mod cluster;
 mod config;
+mod cooperative;
 mod groups;
 mod leaders;
 mod reading;

@@ -116,3 +116,8 @@ fn whatever_happens_to_members_of_range_everything_is_read() {
 fn whatever_happens_to_members_of_round_robin_everything_is_read() {
     whatever_happens("roundrobin");
 }
+
+#[test]
+fn whatever_happens_to_members_of_cooperative_sticky_everything_is_read() {
+    whatever_happens("cooperative-sticky");
+}

@@ -24,6 +24,8 @@ use crate::types::{BrokerId, LeaderEpoch, Millis, PartitionIndex, TopicPartition
 
 mod learn;
 
+pub use learn::is_invalid_metadata;
+
 /// A broker as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broker {

@@ -30,6 +30,8 @@ pub mod network_client;
 pub mod node;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use bytes::Bytes;
 

@@ -127,6 +127,14 @@ pub enum ProducerError {
     },
     #[error("Invalid partition: {partition}. Partition number should always be non-negative or null.")]
     InvalidPartition { partition: PartitionIndex },
+    /// A partitioner of the program's own is wrong.
+    #[error("The partitioner chose partition {partition}; the topic has {count}, numbered from 0.")]
+    InvalidChoice {
+        partition: PartitionIndex,
+        count: PartitionIndex,
+    },
+    #[error("Invalid timestamp: {timestamp_ms}. Timestamp should always be non-negative or null.")]
+    InvalidTimestamp { timestamp_ms: Millis },
     #[error("{0}")]
     Serialization(String),
     #[error(
@@ -165,6 +173,11 @@ pub enum ProducerError {
 }
 
 impl ProducerError {
+    pub(super) fn not_authorized(code: ErrorCode, topic: &str) -> Self {
+        let message = Some(format!("Not authorized to access topics: [{topic}]"));
+        Self::Refused { code, message }
+    }
+
     /// The code under which Kafka knows the error.
     pub fn code(&self) -> ErrorCode {
         match self {

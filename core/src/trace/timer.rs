@@ -33,6 +33,8 @@ pub enum Timer {
     MetadataAge,
     /// Something is due in a consumer: a heartbeat, a commit, a look-up that failed.
     Consumer,
+    /// Something is due in a producer: a batch has lingered, a record has waited too long.
+    Producer,
 }
 
 impl Timer {
@@ -58,6 +60,7 @@ impl fmt::Display for Timer {
             Timer::MetadataRetry => "time to ask again who leads what",
             Timer::MetadataAge => "time to ask anew who leads what",
             Timer::Consumer => "time is up in a consumer",
+            Timer::Producer => "time is up in a producer",
         })
     }
 }

@@ -1,38 +1,25 @@
 //! A broker and the consumers that read from it: the broker is the one that runs natively, the consumers
 //! speak to it in frames, and time moves only when a test lets it.
 //!
-//! A connection carries one request at a time, as a broker serves it. The application of a consumer polls
-//! whenever it would be given something, confirms what it hears, and keeps what it gets; a test can make
-//! it stop doing any of that.
+//! The application of a consumer polls whenever it would be given something, confirms what it hears, and
+//! keeps what it gets; a test can make it stop doing any of that.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use crate::client::{ClientCx, ClientInput, ClientOutput, Node};
+use crate::client::tests::{Wires, create_topic};
+use crate::client::{ClientCx, ClientInput, ClientOutput};
 use crate::consumer::{
     Consumer, ConsumerConfig, ConsumerError, ConsumerEvent, ConsumerRecord, LeaveBy, Rebalance,
     RebalanceListener,
 };
-use crate::io::{ConnId, RequestId};
-use crate::protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
-use crate::protocol::messages::{CreateTopicsRequest, message};
 use crate::protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
-use crate::protocol::{RequestBody, ResponseBody, SendId};
+use crate::protocol::{RequestBody, ResponseBody};
 use crate::record::compression::PURE_RUST;
 use crate::record::{BatchBuilder, Codec};
 use crate::sim::Host;
-use crate::sim::host::Answer;
 use crate::trace::{ConsumerFact, EventId, Fact, Trace};
 use crate::types::{Millis, Offset, PartitionIndex, Rng, TopicPartition};
-
-#[derive(Debug, Default)]
-struct Connection {
-    id: Option<ConnId>,
-    waiting: VecDeque<(SendId, Bytes)>,
-    awaited: Option<(SendId, RequestId)>,
-}
 
 /// A consumer, its application, and its connections.
 #[derive(Debug)]
@@ -41,7 +28,7 @@ pub struct Member {
     rng: Rng,
     trace: Trace,
     out: Vec<ClientOutput>,
-    connections: BTreeMap<Node, Connection>,
+    wires: Wires,
     /// The application polls whenever there is something for it.
     pub polls: bool,
     /// It confirms what it hears of partitions at once.
@@ -87,25 +74,7 @@ impl Cluster {
     }
 
     pub fn create(&mut self, topic: &str, count: i32, configs: &[(&str, &str)]) {
-        let config = |(key, value): &(&str, &str)| {
-            message(|config: &mut CreatableTopicConfig| {
-                config.name = (*key).into();
-                config.value = Some((*value).into());
-            })
-        };
-        let body = message(|body: &mut CreateTopicsRequest| {
-            body.topics = vec![message(|row: &mut CreatableTopic| {
-                row.name = topic.into();
-                row.num_partitions = count;
-                row.replication_factor = 1;
-                row.configs = configs.iter().map(config).collect();
-            })];
-        });
-        let conn = self.host.connect();
-        match self.host.ask(conn, 7, &RequestBody::CreateTopics(body)) {
-            Some(ResponseBody::CreateTopics(answer)) => assert_eq!(answer.topics[0].error_code, 0),
-            other => panic!("{other:?}"),
-        }
+        create_topic(&mut self.host, topic, count, configs);
     }
 
     /// Appends these values, with the present time.
@@ -152,7 +121,7 @@ impl Cluster {
             rng: Rng::new(u64::from(self.next)),
             trace: Trace::recording(self.next),
             out: Vec::new(),
-            connections: BTreeMap::new(),
+            wires: Wires::default(),
             polls: true,
             confirms: true,
             waits: false,
@@ -194,12 +163,8 @@ impl Cluster {
 
     /// The process is gone, and nobody hears of it.
     pub fn kill(&mut self, id: u32) {
-        let member = self.members.remove(&id).unwrap();
-        for connection in member.connections.into_values() {
-            if let Some(conn) = connection.id {
-                self.host.disconnect(conn);
-            }
-        }
+        let mut member = self.members.remove(&id).unwrap();
+        member.wires.cut(&mut self.host, "the process is gone");
     }
 
     pub fn close(&mut self, id: u32) -> Member {
@@ -220,9 +185,7 @@ impl Cluster {
         self.host.crash();
         let now = self.host.now;
         for member in self.members.values_mut() {
-            for (node, _) in std::mem::take(&mut member.connections) {
-                let why = "connection reset".to_owned();
-                let lost = ClientInput::Disconnected { node, why };
+            for lost in member.wires.broker_died() {
                 member.turn(now, |consumer, cx| consumer.handle(cx, &lost));
             }
         }
@@ -307,8 +270,10 @@ impl Member {
 
     /// One step of everything; whether anything moved.
     fn carry(&mut self, host: &mut Host) -> bool {
-        let mut moved = self.send(host);
-        moved |= self.hear(host);
+        let (heard, mut moved) = self.wires.carry(host, &mut self.out);
+        for input in &heard {
+            self.turn(host.now, |consumer, cx| consumer.handle(cx, input));
+        }
         while let Some(event) = self.consumer.next_event() {
             moved = true;
             if matches!(event, ConsumerEvent::Failed(_)) {
@@ -331,57 +296,6 @@ impl Member {
             moved |= self.records.len() > before || !waited;
         }
         moved
-    }
-
-    fn send(&mut self, host: &mut Host) -> bool {
-        let mut moved = false;
-        for output in std::mem::take(&mut self.out) {
-            moved = true;
-            match output {
-                ClientOutput::Send { to, id, frame, .. } => {
-                    let connection = self.connections.entry(to).or_default();
-                    connection.waiting.push_back((id, frame.slice(4..)));
-                }
-                ClientOutput::Disconnect { node } => {
-                    if let Some(conn) = self.connections.remove(&node).and_then(|c| c.id) {
-                        host.disconnect(conn);
-                    }
-                }
-            }
-        }
-        for connection in self.connections.values_mut() {
-            if connection.awaited.is_some() {
-                continue;
-            }
-            if let Some((id, frame)) = connection.waiting.pop_front() {
-                let conn = *connection.id.get_or_insert_with(|| host.connect());
-                connection.awaited = Some((id, host.send_frame(conn, &frame)));
-                moved = true;
-            }
-        }
-        moved
-    }
-
-    fn hear(&mut self, host: &mut Host) -> bool {
-        let mut inputs = Vec::new();
-        for connection in self.connections.values_mut() {
-            let Some((id, request)) = connection.awaited else {
-                continue;
-            };
-            let Some(conn) = connection.id else {
-                continue;
-            };
-            if let Some(Answer::Frame(frame)) = host.raw_answer(conn, request) {
-                connection.awaited = None;
-                inputs.push(ClientInput::Response { id, frame });
-            } else if let Some(why) = host.closed(conn) {
-                panic!("the broker closes a connection: {why}");
-            }
-        }
-        for input in &inputs {
-            self.turn(host.now, |consumer, cx| consumer.handle(cx, input));
-        }
-        !inputs.is_empty()
     }
 
     // ---- what a test asks

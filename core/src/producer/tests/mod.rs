@@ -1,0 +1,6 @@
+mod batching;
+mod cluster;
+mod failing;
+mod restarts;
+mod script;
+mod sending;

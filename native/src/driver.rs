@@ -30,6 +30,7 @@ use tokio::sync::watch;
 use crate::clock::Clock;
 use crate::coordination::{CoordinationHost, Tell};
 use crate::disk::{Disk, JobReader};
+use crate::outbound::Outgoing;
 use crate::peers::{self, PeerCaller, Peers};
 use crate::progress::JobProgress;
 use crate::server::{Answer, Connection, Connections};
@@ -341,7 +342,13 @@ impl Driver {
                 }
             }
             Output::Send { to, id, sent, frame } => {
-                if let Err(why) = self.peers.send(to, id, sent, frame) {
+                let request = Outgoing {
+                    id,
+                    sent,
+                    answered: true,
+                    frame,
+                };
+                if let Err(why) = self.peers.send(to, request) {
                     self.push(Input::SendFailed { id, why });
                 }
             }

@@ -2,10 +2,11 @@
 //!
 //! Reading order: [`disk`] carries out disk operations, [`driver`] drives the core, [`server`]
 //! serves connections, [`outbound`] makes them and [`peers`] those to other brokers, [`host`] puts a
-//! broker together and runs it, [`cli`] are the commands.
+//! broker together and runs it, [`client`] runs a producer or a consumer, [`cli`] are the commands.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod coordination;
 pub mod decompress;

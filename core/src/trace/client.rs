@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, Millis, PartitionIndex, TopicPartition};
 
 /// Facts of the layer that all clients share. A negative node is a bootstrap address.
@@ -34,6 +35,8 @@ pub enum ClientFact {
         brokers: Vec<BrokerId>,
         topics: Vec<(Arc<str>, PartitionIndex)>,
     },
+    /// A node has told why there is nothing to tell of a topic that is wanted.
+    TopicRefused { topic: Arc<str>, code: ErrorCode },
     /// No node has told it; asked again after a pause.
     MetadataFailed { again_ms: Millis, why: String },
     /// A node told of a leader that was replaced already: not believed.
@@ -85,6 +88,7 @@ impl fmt::Display for ClientFact {
                     .iter()
                     .try_for_each(|(topic, count)| write!(f, ", {topic} with {count} partitions"))
             }
+            Self::TopicRefused { topic, code } => write!(f, "is told {code} of topic {topic}"),
             Self::MetadataFailed { again_ms, why } => {
                 write!(f, "learned nothing ({why}), asks again at {again_ms} ms")
             }

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Caller, Limits, Network, Outgoing, Shared};
+use super::{Caller, Limits, Network, Order, Outgoing, Shared};
 use crate::server::{Inbound, Received};
 
 /// Rounds of work before other tasks of the thread have their turn.
@@ -25,6 +25,8 @@ const ROUNDS_A_TURN: usize = 16;
 enum End {
     /// Nothing was under way: idle for long, or not wanted any more.
     Quiet(&'static str),
+    /// The caller gave it up and knows.
+    Closed,
     /// All that is under way or waits has failed.
     Failed(String),
 }
@@ -33,7 +35,14 @@ enum End {
 struct UnderWay {
     id: SendId,
     sent: SentAs,
-    deadline: Instant,
+    deadline: Option<Instant>,
+}
+
+/// What is left to write of a frame.
+struct Unsent {
+    left: Bytes,
+    /// Of a request that nobody answers: who is told when it is written.
+    unanswered: Option<SendId>,
 }
 
 struct Connection<'a, C: Caller> {
@@ -41,14 +50,15 @@ struct Connection<'a, C: Caller> {
     network: &'a Network<C>,
     to: &'a C::To,
     number: u64,
-    requests: &'a mut UnboundedReceiver<Outgoing>,
+    orders: &'a mut UnboundedReceiver<Order>,
     stream: TcpStream,
     inbound: Inbound,
-    /// What is left to write.
-    unsent: VecDeque<Bytes>,
+    unsent: &'a mut VecDeque<Unsent>,
     under_way: &'a mut VecDeque<UnderWay>,
     /// Nobody will send by this connection any more.
     is_replaced: bool,
+    /// The caller wants it to end.
+    is_closed: bool,
     idle_since: Instant,
 }
 
@@ -57,25 +67,43 @@ pub(super) async fn run<C: Caller>(
     shared: Arc<Shared<C>>,
     to: C::To,
     number: u64,
-    mut requests: UnboundedReceiver<Outgoing>,
+    mut orders: UnboundedReceiver<Order>,
 ) {
-    let mut under_way = VecDeque::new();
     let Some(network) = shared.network.get() else {
         return;
     };
-    let end = serve(&shared, network, &to, number, &mut requests, &mut under_way).await;
-    let why = match end {
+    let mut unsent = VecDeque::new();
+    let mut under_way = VecDeque::new();
+    let end = serve(
+        &shared,
+        network,
+        &to,
+        number,
+        &mut orders,
+        (&mut unsent, &mut under_way),
+    );
+    let why = match end.await {
+        End::Closed => return tracing::debug!("closed the connection to {} as told", address::<C>(&to)),
         End::Quiet(why) => {
             tracing::debug!("closed the connection to {}: {why}", address::<C>(&to));
-            return;
+            return network.caller.closed(&to, why.to_owned());
         }
         End::Failed(why) => why,
     };
     tracing::debug!("the connection to {} failed: {why}", address::<C>(&to));
     shared.remove(&to, number);
-    let waiting = std::iter::from_fn(|| requests.try_recv().ok());
-    let ids = under_way.into_iter().map(|request| request.id);
-    for id in ids.chain(waiting.map(|request| request.id)) {
+    let mut failed: Vec<SendId> = under_way.into_iter().map(|request| request.id).collect();
+    failed.extend(unsent.into_iter().filter_map(|frame| frame.unanswered));
+    while let Ok(order) = orders.try_recv() {
+        match order {
+            Order::Send(request) => failed.push(request.id),
+            Order::Close => return,
+        }
+    }
+    if failed.is_empty() {
+        network.caller.closed(&to, why.clone());
+    }
+    for id in failed {
         network.caller.failed(id, why.clone());
     }
 }
@@ -85,8 +113,8 @@ async fn serve<C: Caller>(
     network: &Network<C>,
     to: &C::To,
     number: u64,
-    requests: &mut UnboundedReceiver<Outgoing>,
-    under_way: &mut VecDeque<UnderWay>,
+    orders: &mut UnboundedReceiver<Order>,
+    (unsent, under_way): (&mut VecDeque<Unsent>, &mut VecDeque<UnderWay>),
 ) -> End {
     let limits = &network.limits;
     let stream = match connect::<C>(to, limits).await {
@@ -103,12 +131,13 @@ async fn serve<C: Caller>(
         network,
         to,
         number,
-        requests,
+        orders,
         stream,
         inbound,
-        unsent: VecDeque::new(),
+        unsent,
         under_way,
         is_replaced: false,
+        is_closed: false,
         idle_since: Instant::now(),
     };
     connection.run().await
@@ -139,7 +168,10 @@ impl<C: Caller> Connection<'_, C> {
     async fn run(mut self) -> End {
         let mut rounds = 0;
         loop {
-            self.take_requests();
+            self.take_orders();
+            if self.is_closed {
+                return End::Closed;
+            }
             let progress = self.write().and_then(|()| self.read());
             match progress {
                 Ok(true) => {
@@ -158,10 +190,10 @@ impl<C: Caller> Connection<'_, C> {
         }
     }
 
-    fn take_requests(&mut self) {
+    fn take_orders(&mut self) {
         loop {
-            match self.requests.try_recv() {
-                Ok(request) => self.take(request),
+            match self.orders.try_recv() {
+                Ok(order) => self.take(order),
                 Err(TryRecvError::Empty) => return,
                 Err(TryRecvError::Disconnected) => {
                     self.is_replaced = true;
@@ -171,25 +203,43 @@ impl<C: Caller> Connection<'_, C> {
         }
     }
 
-    fn take(&mut self, request: Outgoing) {
-        self.under_way.push_back(UnderWay {
-            id: request.id,
-            sent: request.sent,
-            deadline: Instant::now() + self.network.caller.answer_timeout(self.to).0,
+    fn take(&mut self, order: Order) {
+        let Order::Send(Outgoing {
+            id,
+            sent,
+            answered,
+            frame,
+        }) = order
+        else {
+            self.is_closed = true;
+            return;
+        };
+        if answered {
+            let timeout = self.network.caller.answer_timeout(self.to);
+            let deadline = timeout.map(|(timeout, _)| Instant::now() + timeout);
+            self.under_way.push_back(UnderWay { id, sent, deadline });
+        }
+        self.unsent.push_back(Unsent {
+            left: frame,
+            unanswered: (!answered).then_some(id),
         });
-        self.unsent.push_back(request.frame);
     }
 
     /// Writes until all is written or the socket takes no more.
     fn write(&mut self) -> Result<(), String> {
         while let Some(frame) = self.unsent.front_mut() {
-            match self.stream.try_write(frame) {
-                Ok(count) => frame.advance(count),
+            match self.stream.try_write(&frame.left) {
+                Ok(count) => frame.left.advance(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(self.lost(&error)),
             }
-            if frame.is_empty() {
+            if frame.left.is_empty() {
+                let unanswered = frame.unanswered;
                 self.unsent.pop_front();
+                if let Some(id) = unanswered {
+                    self.idle_since = Instant::now();
+                    self.network.caller.written(id);
+                }
             }
         }
         Ok(())
@@ -254,8 +304,9 @@ impl<C: Caller> Connection<'_, C> {
     /// Waits until there is something to do; answers the connection's end if that has come.
     async fn wait(&mut self) -> Option<End> {
         let deadline = match self.under_way.front() {
-            Some(first) => Some(first.deadline),
-            None if self.is_replaced => return Some(End::Quiet("the node has another address now")),
+            Some(first) => first.deadline,
+            None if !self.unsent.is_empty() => None,
+            None if self.is_replaced => return Some(End::Closed),
             None => self.network.limits.max_idle.map(|idle| self.idle_since + idle),
         };
         let due = async {
@@ -265,8 +316,8 @@ impl<C: Caller> Connection<'_, C> {
             }
         };
         tokio::select! {
-            request = self.requests.recv(), if !self.is_replaced => match request {
-                Some(request) => self.take(request),
+            order = self.orders.recv(), if !self.is_replaced => match order {
+                Some(order) => self.take(order),
                 None => self.is_replaced = true,
             },
             // What is wrong with the socket, the next read or write will say.
@@ -280,11 +331,11 @@ impl<C: Caller> Connection<'_, C> {
     /// The first answer is overdue, or nothing was asked for long.
     fn time_out(&mut self) -> Option<End> {
         if self.under_way.is_empty() {
-            let waits = || !self.requests.is_empty();
+            let waits = || !self.orders.is_empty();
             let out = self.shared.remove_idle(self.to, self.number, waits);
             return out.then_some(End::Quiet("idle for longer than connections.max.idle.ms"));
         }
-        let (timeout, key) = self.network.caller.answer_timeout(self.to);
+        let (timeout, key) = self.network.caller.answer_timeout(self.to)?;
         Some(End::Failed(format!(
             "{} has not answered within {} ms ({key})",
             address::<C>(self.to),

@@ -8,7 +8,8 @@
 //! core is.
 //!
 //! Invariants
-//! - each request is `answered` or `failed`, exactly once
+//! - each request is `answered`, `written` or `failed`, exactly once, unless the caller closes its
+//!   connection
 //! - a connection that fails fails all that is under way or waits on it; the core asks again
 //! - memory follows what is being sent and what has arrived, not what a length claims
 
@@ -20,13 +21,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use highwater_core::io::SendId;
-use highwater_core::protocol::SentAs;
+use highwater_core::protocol::{ApiKey, SendId, SentAs};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::server::Buffers;
+use crate::server::{Buffers, LARGE_BYTES};
 
 /// Whom connections serve.
 pub trait Caller: Send + Sync + 'static {
@@ -39,8 +39,8 @@ pub trait Caller: Send + Sync + 'static {
 
     fn address(to: &Self::To) -> (&str, u16);
 
-    /// How long an answer may take, and the key that says so.
-    fn answer_timeout(&self, to: &Self::To) -> (Duration, &'static str);
+    /// How long an answer may take, and the key that says so. `None`: the caller itself looks after that.
+    fn answer_timeout(&self, to: &Self::To) -> Option<(Duration, &'static str)>;
 
     /// The answer to a request, length prefix taken off. Its correlation id is the request's, in 32 bits.
     /// An error says why the answer cannot be read; the connection then ends, and the request has failed.
@@ -48,6 +48,12 @@ pub trait Caller: Send + Sync + 'static {
 
     /// No answer will come. The request may have been carried out.
     fn failed(&self, id: SendId, why: String);
+
+    /// A request that nobody answers is written, all of it.
+    fn written(&self, _: SendId) {}
+
+    /// The connection has ended by itself while nothing was under way.
+    fn closed(&self, _: &Self::To, _why: String) {}
 }
 
 /// What bounds the connections; named and meant as Kafka's keys.
@@ -66,10 +72,20 @@ pub const MOST_ANSWER_BYTES: i32 = 1 << 30;
 
 /// A request on its way, and what its answer is read by.
 #[derive(Debug)]
-struct Outgoing {
-    id: SendId,
-    sent: SentAs,
-    frame: Bytes,
+pub struct Outgoing {
+    pub id: SendId,
+    pub sent: SentAs,
+    /// False: nobody answers, and the caller hears when it is written.
+    pub answered: bool,
+    pub frame: Bytes,
+}
+
+/// What a connection's task is to do next.
+#[derive(Debug)]
+enum Order {
+    Send(Outgoing),
+    /// End, whatever is under way, and report nothing of it.
+    Close,
 }
 
 /// All connections of a caller.
@@ -102,7 +118,7 @@ struct Queue<To> {
     to: To,
     /// Tells the connection from a later one for the same key.
     number: u64,
-    requests: UnboundedSender<Outgoing>,
+    orders: UnboundedSender<Order>,
 }
 
 impl<C: Caller> Default for Outbound<C> {
@@ -136,32 +152,32 @@ impl<C: Caller> Outbound<C> {
 
     /// Takes a request on its way; an error is the reason why it cannot go. It may be called with the
     /// core's lock held, since nothing is reported from within.
-    pub fn send(&self, to: C::To, id: SendId, sent: SentAs, frame: Bytes) -> Result<(), String> {
+    pub fn send(&self, to: C::To, outgoing: Outgoing) -> Result<(), String> {
         let network = self
             .shared
             .network
             .get()
             .filter(|network| !network.threads.is_empty());
         let network = network.ok_or("there is no network yet")?;
-        let mut outgoing = Outgoing { id, sent, frame };
+        let mut order = Order::Send(outgoing);
         let mut open = self.shared.open.lock();
         let key = C::key(&to);
         if let Some(queue) = open.by_key.get(&key).filter(|queue| queue.to == to) {
-            match queue.requests.send(outgoing) {
+            match queue.orders.send(order) {
                 Ok(()) => return Ok(()),
                 // Its task was ended with its thread.
-                Err(refused) => outgoing = refused.0,
+                Err(refused) => order = refused.0,
             }
         }
-        let (requests, received) = unbounded_channel();
-        let _ = requests.send(outgoing);
+        let (orders, received) = unbounded_channel();
+        let _ = orders.send(order);
         let number = open.next_number;
         open.next_number += 1;
         // One to the address that the node had before ends when its last answer has come.
         let queue = Queue {
             to: to.clone(),
             number,
-            requests,
+            orders,
         };
         open.by_key.insert(key, queue);
         drop(open);
@@ -169,6 +185,13 @@ impl<C: Caller> Outbound<C> {
         let thread = &network.threads[turn % network.threads.len()];
         thread.spawn(connection::run(Arc::clone(&self.shared), to, number, received));
         Ok(())
+    }
+
+    /// Ends the connection, if there is one, whatever is under way; nothing more is reported of it.
+    pub fn close(&self, key: &C::Key) {
+        if let Some(queue) = self.shared.open.lock().by_key.remove(key) {
+            let _ = queue.orders.send(Order::Close);
+        }
     }
 
     /// How many connections there are, those being made included.
@@ -206,4 +229,13 @@ impl<C: Caller> Shared<C> {
             open.by_key.remove(&key);
         }
     }
+}
+
+/// A small answer that may be kept for a while shall not keep the thread's whole receiving buffer, of
+/// which it is a slice. Fetched records are written soon, and not copied.
+pub fn detach(frame: Bytes, api: ApiKey) -> Bytes {
+    if api == ApiKey::Fetch || frame.len() >= LARGE_BYTES {
+        return frame;
+    }
+    Bytes::copy_from_slice(&frame)
 }

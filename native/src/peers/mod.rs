@@ -16,11 +16,10 @@ use bytes::Bytes;
 use highwater_core::broker::admit_answer;
 use highwater_core::config::BrokerConfig;
 use highwater_core::io::{Input, Peer, PeerLane, SendId};
-use highwater_core::protocol::{ApiKey, SentAs};
+use highwater_core::protocol::SentAs;
 use highwater_core::types::{BrokerId, Millis};
 
-use crate::outbound::{Caller, Limits, MOST_ANSWER_BYTES, Outbound};
-use crate::server::LARGE_BYTES;
+use crate::outbound::{Caller, Limits, MOST_ANSWER_BYTES, Outbound, detach};
 
 /// All connections to other brokers.
 pub type Peers = Outbound<PeerCaller>;
@@ -74,13 +73,13 @@ impl Caller for PeerCaller {
         (&to.host, to.port)
     }
 
-    fn answer_timeout(&self, to: &Peer) -> (Duration, &'static str) {
-        match to.lane {
+    fn answer_timeout(&self, to: &Peer) -> Option<(Duration, &'static str)> {
+        Some(match to.lane {
             PeerLane::Fetch(_) => (self.fetch_timeout, "replica.socket.timeout.ms"),
             PeerLane::Control | PeerLane::Requests => {
                 (self.controller_timeout, "controller.socket.timeout.ms")
             }
-        }
+        })
     }
 
     fn answered(&self, _: &Peer, id: SendId, sent: SentAs, frame: Bytes) -> Result<(), String> {
@@ -96,13 +95,4 @@ impl Caller for PeerCaller {
     fn failed(&self, id: SendId, why: String) {
         (self.report)(Input::SendFailed { id, why });
     }
-}
-
-/// A small answer that may be kept for a while shall not keep the thread's whole receiving buffer, of
-/// which it is a slice. Fetched records are written soon, and not copied.
-fn detach(frame: Bytes, api: ApiKey) -> Bytes {
-    if api == ApiKey::Fetch || frame.len() >= LARGE_BYTES {
-        return frame;
-    }
-    Bytes::copy_from_slice(&frame)
 }

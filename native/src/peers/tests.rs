@@ -20,6 +20,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::driver::{Driver, Machine};
+use crate::outbound::Outgoing;
 use crate::server::{self, Connections};
 
 const SENT: SentAs = SentAs {
@@ -91,7 +92,18 @@ fn request(id: SendId) -> Bytes {
 }
 
 fn send(peers: &Peers, to: &Peer, id: SendId) {
-    peers.send(to.clone(), id, SENT, request(id)).expect("sent");
+    peers
+        .send(to.clone(), outgoing(id, SENT, request(id)))
+        .expect("sent");
+}
+
+fn outgoing(id: SendId, sent: SentAs, frame: Bytes) -> Outgoing {
+    Outgoing {
+        id,
+        sent,
+        answered: true,
+        frame,
+    }
 }
 
 fn answer(id: SendId) -> Vec<u8> {
@@ -384,7 +396,7 @@ async fn a_fetch_is_answered_with_checked_batches() {
     };
     // The id of Kafka's own frames.
     peers
-        .send(peer, 77, sent, framed("request ").into())
+        .send(peer, outgoing(77, sent, framed("request ").into()))
         .expect("sent");
     let mut broker = Broker::accept(&listener).await;
     assert_eq!(broker.hear().await, 77);

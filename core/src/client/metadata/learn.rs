@@ -87,6 +87,8 @@ impl Metadata {
                 }
                 code => {
                     self.needs_full |= is_invalid_metadata(code);
+                    let topic = name.clone();
+                    cx.emit(|| Fact::Client(ClientFact::TopicRefused { topic, code }));
                     self.errors.insert(name, code);
                 }
             }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use highwater_core::error::ErrorCode;
@@ -39,7 +40,10 @@ pub struct Client {
 /// Asks for one API and takes its answer out.
 macro_rules! ask {
     ($client:expr, $api:ident, $request:expr) => {
-        match $client.ask(&highwater_core::protocol::RequestBody::$api($request))? {
+        ask!($client, $api, $request, 0..=i16::MAX)
+    };
+    ($client:expr, $api:ident, $request:expr, $versions:expr) => {
+        match $client.ask_within(&highwater_core::protocol::RequestBody::$api($request), $versions)? {
             highwater_core::protocol::ResponseBody::$api(answer) => Ok(answer),
             other => Err(format!("the broker answered with {}", other.api())),
         }
@@ -107,8 +111,17 @@ impl Client {
 
     /// Sends a request in the highest version that both sides know, and waits for its answer.
     pub fn ask(&mut self, body: &RequestBody) -> Result<ResponseBody, Failure> {
+        self.ask_within(body, 0..=i16::MAX)
+    }
+
+    /// The same for a request that is filled in for these versions alone.
+    pub fn ask_within(
+        &mut self,
+        body: &RequestBody,
+        versions: RangeInclusive<i16>,
+    ) -> Result<ResponseBody, Failure> {
         let api = body.api();
-        let version = self.version(api)?;
+        let version = self.version(api, &versions)?;
         let correlation_id = self.next_correlation_id;
         self.next_correlation_id += 1;
         let client_id = Some("highwater".into());
@@ -207,8 +220,9 @@ impl Client {
         Self::connect_to(&format!("{}:{}", broker.host, broker.port))
     }
 
-    fn version(&self, api: ApiKey) -> Result<i16, Failure> {
-        let ours = api.served().map(|served| (served.min, served.max));
+    fn version(&self, api: ApiKey, versions: &RangeInclusive<i16>) -> Result<i16, Failure> {
+        let ours = api.served();
+        let ours = ours.map(|served| (served.min.max(*versions.start()), served.max.min(*versions.end())));
         let both = ours.zip(self.versions.get(&api.code()));
         let (ours, theirs) = both.ok_or_else(|| format!("{} does not serve {api}", self.address))?;
         let version = ours.1.min(theirs.1);

@@ -2,6 +2,10 @@
 
 mod client;
 mod configs;
+mod console_consumer;
+mod consumer_groups;
+mod consumer_perf_test;
+mod datetime;
 mod delete_records;
 mod describe_topics;
 mod dump_log;
@@ -9,9 +13,12 @@ mod get_offsets;
 mod include_list;
 mod leader_election;
 mod moves;
+mod numbers;
+mod properties;
 mod reassign_partitions;
 mod server;
 mod sim;
+mod stop;
 mod topics;
 mod up;
 
@@ -41,6 +48,13 @@ enum Command {
     GetOffsets(get_offsets::Arguments),
     /// Deletes the records below an offset, as kafka-delete-records.sh does.
     DeleteRecords(delete_records::Arguments),
+    /// Prints the records of topics, as kafka-console-consumer.sh does.
+    ConsoleConsumer(console_consumer::Arguments),
+    /// Lists, describes and deletes consumer groups and changes their offsets, as
+    /// kafka-consumer-groups.sh does.
+    ConsumerGroups(consumer_groups::Arguments),
+    /// Measures how fast records are read, as kafka-consumer-perf-test.sh does.
+    ConsumerPerfTest(consumer_perf_test::Arguments),
     /// Plays a script in a simulated cluster, or searches many random ones for a mistake.
     Sim(sim::Arguments),
     /// Elects leaders of partitions, as kafka-leader-election.sh does.
@@ -54,6 +68,11 @@ enum Command {
 /// What a command failed with: one line for the user, who sees it after "highwater: ".
 pub type Failure = Box<dyn std::error::Error>;
 
+/// A command has failed, and has said itself what is wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("it failed")]
+struct AlreadySaid;
+
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
     let result = match Arguments::parse().command {
@@ -65,13 +84,21 @@ pub fn run() -> ExitCode {
         Command::DeleteRecords(arguments) => delete_records::run(&arguments),
         Command::LeaderElection(arguments) => leader_election::run(&arguments),
         Command::ReassignPartitions(arguments) => reassign_partitions::run(&arguments),
+        Command::ConsoleConsumer(arguments) => console_consumer::run(&arguments),
+        Command::ConsumerGroups(arguments) => consumer_groups::run(&arguments),
+        Command::ConsumerPerfTest(arguments) => consumer_perf_test::run(&arguments),
         Command::Up(arguments) => up::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("highwater: {failure}");
+            if let Some(interrupted) = failure.downcast_ref::<stop::Interrupted>() {
+                return interrupted.exit_code().into();
+            }
+            if !failure.is::<AlreadySaid>() {
+                eprintln!("highwater: {failure}");
+            }
             ExitCode::FAILURE
         }
     }

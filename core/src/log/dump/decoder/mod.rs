@@ -1,5 +1,5 @@
 //! Records of `__consumer_offsets` and `__transaction_state` as JSON, as Kafka's dump tool shows them
-//! under `--offsets-decoder` and `--transaction-log-decoder`.
+//! under `--offsets-decoder` and `--transaction-log-decoder`, and its console consumer by its formatters.
 //!
 //! Both topics hold messages of the coordinators: a key of (type, fields), a value of (version,
 //! fields). What fields there are is a table for each type ([`group`], [`transaction`]); one
@@ -11,7 +11,7 @@ mod schema;
 mod transaction;
 
 use crate::record::record::Record;
-use schema::{Bad, Schema, to_json};
+use schema::{Bad, Schema, Style, to_json};
 
 /// How keys and values are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,22 +67,67 @@ impl Decoder {
             Err(why) => only(format!("Error at offset {offset}, skipping. {why}")),
         })
     }
+
+    /// The record as the formatters of Kafka's console consumer show it, if it is of one of these types;
+    /// `None` for another, and for one that nobody knows. The error says what is wrong with the bytes.
+    pub fn console_json(
+        self,
+        key: &[u8],
+        value: Option<&[u8]>,
+        shown: &[i16],
+    ) -> Result<Option<String>, String> {
+        let types = match self {
+            Decoder::Text => return Ok(None),
+            Decoder::Offsets => group::TYPES,
+            Decoder::TransactionLog => transaction::TYPES,
+        };
+        let read = match read(types, Style::Console, key, value) {
+            Ok(read) => read,
+            Err(Bad::UnknownType(_)) => return Ok(None),
+            Err(why) => return Err(why.to_string()),
+        };
+        if !shown.contains(&read.number) {
+            return Ok(None);
+        }
+        let value = match read.value {
+            None => "null".to_owned(),
+            Some((version, data)) => format!(r#"{{"version":{version},"data":{data}}}"#),
+        };
+        let (number, key) = (read.number, read.key);
+        Ok(Some(format!(
+            r#"{{"key":{{"type":{number},"data":{key}}},"value":{value}}}"#
+        )))
+    }
 }
 
-fn message(types: &[MessageType], key: &[u8], value: Option<&[u8]>) -> Result<Decoded, Bad> {
+/// The parts of a message as JSON.
+struct Read {
+    number: i16,
+    key: String,
+    value: Option<(i16, String)>,
+}
+
+fn read(types: &[MessageType], style: Style, key: &[u8], value: Option<&[u8]>) -> Result<Read, Bad> {
     let (number, key) = versioned(key)?;
     let found = types
         .iter()
         .find(|known| known.number == number)
         .ok_or(Bad::UnknownType(number))?;
-    let key = to_json(found.key, 0, key)?;
+    let key = to_json(found.key, style, 0, key)?;
+    let value = value
+        .map(|value| {
+            let (version, fields) = versioned(value)?;
+            Ok((version, to_json(found.value, style, version, fields)?))
+        })
+        .transpose()?;
+    Ok(Read { number, key, value })
+}
+
+fn message(types: &[MessageType], key: &[u8], value: Option<&[u8]>) -> Result<Decoded, Bad> {
+    let Read { number, key, value } = read(types, Style::Dump, key, value)?;
     let value = match value {
         None => "<DELETE>".to_owned(),
-        Some(value) => {
-            let (version, fields) = versioned(value)?;
-            let data = to_json(found.value, version, fields)?;
-            format!(r#"{{"version":"{version}","data":{data}}}"#)
-        }
+        Some((version, data)) => format!(r#"{{"version":"{version}","data":{data}}}"#),
     };
     Ok(Decoded {
         key: Some(format!(r#"{{"type":"{number}","data":{key}}}"#)),
@@ -120,6 +165,29 @@ mod tests {
         assert!(key(b"\x00\x02\x7f\xff").starts_with("Error at offset 7, skipping. "));
         assert_eq!(key(b"\x00\x02\x00\x01g"), r#"{"type":"2","data":{"group":"g"}}"#);
         assert!(decode(Decoder::Offsets, None, None).is_none());
+    }
+
+    #[test]
+    fn the_console_shows_plain_json_of_the_types_that_are_wanted() {
+        let shown = |key: &[u8], value, types: &[i16]| Decoder::Offsets.console_json(key, value, types);
+        let group = b"\x00\x02\x00\x01g";
+        let deleted = r#"{"key":{"type":2,"data":{"group":"g"}},"value":null}"#;
+        assert_eq!(shown(group, None, &[2]), Ok(Some(deleted.to_owned())));
+        assert_eq!(shown(group, None, &[1]), Ok(None));
+        assert_eq!(shown(b"\x00\x63", None, &[99]), Ok(None));
+        assert!(shown(b"\x00\x02\x7f\xff", None, &[2]).is_err());
+        // A transaction's state is a number here, not a name.
+        let mut value = vec![0, 0];
+        value.extend_from_slice(&[0; 8 + 2 + 4]);
+        value.push(5);
+        value.extend_from_slice(&[0; 4 + 8 + 8]);
+        let json = Decoder::TransactionLog.console_json(b"\x00\x00\x00\x01t", Some(&value), &[0]);
+        assert!(
+            json.as_ref().is_ok_and(|json| json
+                .as_ref()
+                .is_some_and(|json| json.contains(r#""transactionStatus":5,"#))),
+            "{json:?}"
+        );
     }
 
     #[test]

@@ -81,13 +81,23 @@ pub(super) enum Bad {
     Length(i64),
 }
 
+/// Whose JSON it shall be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// The dump tool's: names for numbers that have some, messages within messages opened.
+    Dump,
+    /// The generated converters' own, as the console consumer's formatters use them.
+    Console,
+}
+
 /// The message's fields as JSON.
-pub(super) fn to_json(schema: &Schema, version: i16, bytes: &[u8]) -> Result<String, Bad> {
+pub(super) fn to_json(schema: &Schema, style: Style, version: i16, bytes: &[u8]) -> Result<String, Bad> {
     if !(0..=schema.last_version).contains(&version) {
         return Err(Bad::UnknownVersion(version));
     }
     let mut reader = Reader {
         rest: bytes,
+        style,
         version,
         flexible: version >= schema.flexible_since,
         consumer_protocol: false,
@@ -97,6 +107,7 @@ pub(super) fn to_json(schema: &Schema, version: i16, bytes: &[u8]) -> Result<Str
 
 struct Reader<'a> {
     rest: &'a [u8],
+    style: Style,
     version: i16,
     flexible: bool,
     /// The protocol type, read before the members, was `consumer`.
@@ -114,7 +125,8 @@ impl<'a> Reader<'a> {
                 None
             });
             if field.name == "protocolType" {
-                self.consumer_protocol = shown.last() == Some(&Some("\"consumer\"".into()));
+                let is_consumer = shown.last() == Some(&Some("\"consumer\"".into()));
+                self.consumer_protocol = is_consumer && self.style == Style::Dump;
             }
         }
         if self.flexible {
@@ -161,8 +173,8 @@ impl<'a> Reader<'a> {
             Kind::Name(names) => {
                 let [number] = self.array()?;
                 match names.get(usize::from(number)) {
-                    Some(name) => format!("\"{name}\""),
-                    None => (number as i8).to_string(),
+                    Some(name) if self.style == Style::Dump => format!("\"{name}\""),
+                    _ => (number as i8).to_string(),
                 }
             }
             Kind::Text => match self.length(Width::Short)? {
@@ -179,7 +191,7 @@ impl<'a> Reader<'a> {
                     let bytes = self.take(length)?;
                     let opened = match bytes.split_first_chunk::<2>() {
                         Some((version, rest)) if self.consumer_protocol => {
-                            to_json(schema, i16::from_be_bytes(*version), rest).ok()
+                            to_json(schema, self.style, i16::from_be_bytes(*version), rest).ok()
                         }
                         _ => None,
                     };

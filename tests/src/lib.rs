@@ -1,6 +1,6 @@
 //! Helpers for the tests in `tests/`: a broker of one's own ([`broker`]), several ([`cluster`]), a browser ([`browser`]),
-//! Kafka's own tools ([`kafka`]) and brokers ([`kafka_cluster`]), what tools print ([`tools`]), a real ZooKeeper
-//! ([`zookeeper`]), a client that sends any bytes ([`wire`]) and what it asks for in few words ([`requests`]).
+//! Kafka's own tools ([`kafka`]) and brokers ([`kafka_cluster`]), who runs a tool's command ([`run_tool`]), what
+//! tools print ([`tools`]), a real ZooKeeper ([`zookeeper`]), a client that sends any bytes ([`wire`]) and what it asks for in few words ([`requests`]).
 
 pub mod broker;
 pub mod browser;
@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod kafka;
 pub mod kafka_cluster;
 pub mod requests;
+pub mod run_tool;
 pub mod tools;
 pub mod wire;
 pub mod zookeeper;

@@ -16,8 +16,9 @@ pub fn in_few_words(said: &str) -> Vec<String> {
 
 /// The message alone: ours come without the names of Java's exceptions.
 fn without_speaker(line: &str) -> String {
-    const SPEAKERS: [&str; 5] = [
+    const SPEAKERS: [&str; 6] = [
         "highwater: ",
+        "Executing consumer group command failed due to ",
         "Error while executing topic command : ",
         "Error occurred: ",
         "Error: ",

@@ -6,18 +6,17 @@
 //! long one; with `HIGHWATER_BLESS=1` it writes the transcript.
 
 mod three;
-mod tool;
 
 use std::path::PathBuf;
 
 use highwater_tests::cluster::{Seen, TestCluster};
 use highwater_tests::kafka_cluster::KafkaCluster;
 use highwater_tests::requests::{all_partitions, config, metadata, of_topic};
+use highwater_tests::run_tool::{KafkasTools, OurTools, Tools};
 use highwater_tests::tools::{comparable, in_few_words};
 use highwater_tests::wire::WireClient;
 
 use three::{Deed, Three};
-use tool::{KafkasTools, OurTools, Tools};
 
 const BROKERS: std::ops::RangeInclusive<i32> = 1..=3;
 

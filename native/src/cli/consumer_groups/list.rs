@@ -45,9 +45,19 @@ pub fn run(cluster: &mut Cluster, arguments: &Arguments) -> Result<(), Failure> 
     };
     line("GROUP", "TYPE", "STATE");
     for (group, found) in &groups {
-        line(group, &found.group_type, &found.group_state);
+        line(
+            group,
+            shown(&found.group_type, &TYPES),
+            shown(&found.group_state, &STATES),
+        );
     }
     Ok(())
+}
+
+/// The name as Kafka shows it: brokers do not all write it alike.
+fn shown<'a>(name: &'a str, known: &[&'a str]) -> &'a str {
+    let same = known.iter().find(|known| known.eq_ignore_ascii_case(name));
+    same.copied().unwrap_or(name)
 }
 
 /// The names of all groups of consumers.

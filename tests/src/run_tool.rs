@@ -1,11 +1,12 @@
-//! Who carries out a command: Apache Kafka's tools, all in one process, or ours, each in its own.
+//! Who carries out a command of a tool, written `TOOL OPTIONS... <<< INPUT`: Apache Kafka's tools, all in
+//! one process, or ours, each in its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
-use highwater_tests::broker::binary;
-use highwater_tests::kafka::kafka_jars;
+use crate::broker::binary;
+use crate::kafka::kafka_jars;
 
 pub trait Tools {
     /// What is printed, and the exit code if it is not 0.
@@ -61,17 +62,21 @@ impl Drop for KafkasTools {
 pub struct OurTools;
 
 /// Kafka's name for a tool, and ours.
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 8] = [
     ("TopicCommand", "topics"),
     ("ConfigCommand", "configs"),
     ("GetOffsetShell", "get-offsets"),
     ("LeaderElectionCommand", "leader-election"),
     ("reassign.ReassignPartitionsCommand", "reassign-partitions"),
+    ("consumer.ConsoleConsumer", "console-consumer"),
+    ("consumer.group.ConsumerGroupCommand", "consumer-groups"),
+    ("ConsumerPerformance", "consumer-perf-test"),
 ];
 
 impl Tools for OurTools {
     fn run(&mut self, command: &str) -> String {
         let files = tempfile::tempdir().expect("make a temporary directory");
+        let (command, input) = command.split_once(" <<< ").unwrap_or((command, ""));
         let mut words = command.split(' ').enumerate();
         let (_, theirs) = words.next().expect("a tool");
         let ours = NAMES.iter().find(|(name, _)| *name == theirs);
@@ -93,7 +98,8 @@ impl Tools for OurTools {
                 }
             };
         }
-        let output = process.output().expect("run our tool");
+        let input = input.replace("\\n", "\n").replace("\\t", "\t");
+        let output = run_with_input(&mut process, &input);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let said = text(&output.stdout) + &text(&output.stderr);
         match output.status.code() {
@@ -101,4 +107,14 @@ impl Tools for OurTools {
             code => format!("{said}exit {}\n", code.unwrap_or(-1)),
         }
     }
+}
+
+fn run_with_input(process: &mut Command, input: &str) -> Output {
+    let piped = process.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.stderr(Stdio::piped()).spawn().expect("run our tool");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    // A tool that does not read may have ended by now.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    child.wait_with_output().expect("run our tool")
 }

@@ -80,6 +80,16 @@ mod made {
         FollowerHearsNoHighWatermark,
         /// The fact of a log that is cut back is not told.
         TruncationUntold,
+        /// The leader of a group gives everybody everything.
+        EverybodyGetsEverything,
+        /// The leader of a group leaves its first partition out.
+        PartitionLeftOut,
+        /// A consumer commits one record more than it has read.
+        CommittedTooFar,
+        /// A coordinator that has an offset takes no later one.
+        LaterCommitForgotten,
+        /// The last record of a poll is not returned, and its position goes on.
+        RecordSwallowed,
         /// That a batch is written is told as if nothing had led to it.
         CauseLost,
     }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::trace::{Event, Fact, NodeId, WorldFact};
+use crate::trace::{ConsumerFact, Event, Fact, NodeId, WorldFact};
 use crate::types::{BrokerId, LeaderEpoch, Millis, NO_EPOCH, Offset, TopicPartition};
 
 /// A cluster, as its facts tell it.
@@ -80,8 +80,11 @@ pub struct ClientView {
     pub acknowledged: u64,
     /// Records that it gave up.
     pub failed: u64,
-    /// The next offset that a consumer reads.
-    pub position: Option<Offset>,
+    /// Its process was killed.
+    pub dead: bool,
+    /// The partitions that a consumer has, each with the next offset that it reads, once it knows it.
+    #[serde(with = "by_name")]
+    pub assigned: BTreeMap<TopicPartition, Option<Offset>>,
 }
 
 /// A packet on its way.
@@ -111,6 +114,10 @@ impl ClusterView {
         let broker = event.id.node as BrokerId;
         match &event.fact {
             Fact::World(fact) => self.apply_world(fact),
+            Fact::Consumer(fact) => {
+                let seen = self.clients.get_mut(&event.id.node);
+                seen.is_some_and(|seen| seen.apply(fact))
+            }
             Fact::ReplicaOpened {
                 partition,
                 log_start,
@@ -174,13 +181,14 @@ impl ClusterView {
             WorldFact::ClockSkewed { broker, by_ms } => {
                 set(&mut self.broker_mut(*broker).clock_ahead_ms, *by_ms)
             }
-            WorldFact::ClientStarted { client, position } => {
-                let seen = ClientView {
-                    position: *position,
-                    ..ClientView::default()
-                };
-                self.clients.insert(*client, seen);
+            WorldFact::ClientStarted { client } => {
+                self.clients.insert(*client, ClientView::default());
                 true
+            }
+            WorldFact::ClientKilled { client } => {
+                let seen = self.client_mut(*client);
+                seen.assigned.clear();
+                set(&mut seen.dead, true)
             }
             WorldFact::RecordsAcknowledged { client, count, .. } => {
                 self.client_mut(*client).acknowledged += u64::from(*count);
@@ -189,9 +197,6 @@ impl ClusterView {
             WorldFact::RecordsFailed { client, count, .. } => {
                 self.client_mut(*client).failed += u64::from(*count);
                 true
-            }
-            WorldFact::RecordsRead { client, to, .. } => {
-                set(&mut self.client_mut(*client).position, Some(*to))
             }
             WorldFact::PacketSent { .. }
             | WorldFact::PacketDelivered { .. }
@@ -202,7 +207,8 @@ impl ClusterView {
             WorldFact::RecordsGiven { .. }
             | WorldFact::TaskGiven { .. }
             | WorldFact::StopAsked { .. }
-            | WorldFact::OffsetOutOfRange { .. }
+            | WorldFact::ApplicationActs { .. }
+            | WorldFact::RecordsProcessed { .. }
             | WorldFact::AdminAnswered { .. }
             | WorldFact::ProduceRetried { .. }
             | WorldFact::PacketDelayed { .. }
@@ -277,6 +283,50 @@ impl ClusterView {
     }
 }
 
+impl ClientView {
+    /// What a consumer does with partitions.
+    fn apply(&mut self, fact: &ConsumerFact) -> bool {
+        match fact {
+            ConsumerFact::Assigned { partitions: owned } | ConsumerFact::PartitionsAssigned { owned, .. } => {
+                self.has_now(owned)
+            }
+            ConsumerFact::PartitionsRevoked { partitions, .. }
+            | ConsumerFact::PartitionsLost { partitions, .. } => {
+                let before = self.assigned.len();
+                self.assigned
+                    .retain(|partition, _| !partitions.contains(partition));
+                self.assigned.len() < before
+            }
+            ConsumerFact::PositionSet {
+                partition, offset, ..
+            } => self.is_at(partition, Some(*offset)),
+            ConsumerFact::RecordsReturned { partition, to, .. } => self.is_at(partition, Some(*to)),
+            ConsumerFact::PositionLost { partition, .. } => self.is_at(partition, None),
+            ConsumerFact::Unsubscribed | ConsumerFact::Closed => {
+                let had_any = !self.assigned.is_empty();
+                self.assigned.clear();
+                had_any
+            }
+            _ => false,
+        }
+    }
+
+    fn has_now(&mut self, owned: &[TopicPartition]) -> bool {
+        let before = self.assigned.clone();
+        let kept = |partition: &TopicPartition| {
+            let position = before.get(partition).copied().flatten();
+            (partition.clone(), position)
+        };
+        self.assigned = owned.iter().map(kept).collect();
+        self.assigned != before
+    }
+
+    fn is_at(&mut self, partition: &TopicPartition, position: Option<Offset>) -> bool {
+        let seen = self.assigned.get_mut(partition);
+        seen.is_some_and(|seen| set(seen, position))
+    }
+}
+
 impl ReplicaView {
     fn apply(&mut self, fact: &Fact) -> bool {
         match fact {
@@ -342,24 +392,28 @@ mod by_name {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::{SerializeMap, Serializer};
 
-    use super::ReplicaView;
+    use serde::Serialize;
+
     use crate::types::TopicPartition;
 
-    type Replicas = BTreeMap<TopicPartition, ReplicaView>;
-
-    pub fn serialize<S: Serializer>(replicas: &Replicas, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(Some(replicas.len()))?;
-        for (partition, replica) in replicas {
-            map.serialize_entry(&partition.to_string(), replica)?;
+    pub fn serialize<V: Serialize, S: Serializer>(
+        by_partition: &BTreeMap<TopicPartition, V>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(by_partition.len()))?;
+        for (partition, value) in by_partition {
+            map.serialize_entry(&partition.to_string(), value)?;
         }
         map.end()
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Replicas, D::Error> {
-        let named = BTreeMap::<String, ReplicaView>::deserialize(from)?;
-        let read = |(name, replica): (String, ReplicaView)| {
+    pub fn deserialize<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<TopicPartition, V>, D::Error> {
+        let named = BTreeMap::<String, V>::deserialize(from)?;
+        let read = |(name, value): (String, V)| {
             let (topic, number) = name.rsplit_once('-')?;
-            Some((TopicPartition::new(topic, number.parse().ok()?), replica))
+            Some((TopicPartition::new(topic, number.parse().ok()?), value))
         };
         let read = |entry| read(entry).ok_or_else(|| D::Error::custom("a partition is `topic-number`"));
         named.into_iter().map(read).collect()

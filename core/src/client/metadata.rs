@@ -277,12 +277,17 @@ impl Metadata {
         self.wants_all || self.wanted.contains_key(topic)
     }
 
+    /// What is asked for next follows from the first wish for it.
+    fn because(&mut self, cause: EventId) {
+        if !self.is_update_wanted() || self.cause == EventId::NONE {
+            self.cause = cause;
+        }
+    }
+
     /// What is known is stale. `without_backoff`: something new is at hand, so that the pause does not
     /// grow from what was asked in vain before.
     pub fn request_update(&mut self, without_backoff: bool, cause: EventId) {
-        if !self.is_update_wanted() {
-            self.cause = cause;
-        }
+        self.because(cause);
         self.needs_full = true;
         if without_backoff && self.without_news > 0 {
             self.without_news = 0;
@@ -302,9 +307,7 @@ impl Metadata {
     }
 
     fn request_update_for_new_topics(&mut self, cause: EventId) {
-        if !self.is_update_wanted() {
-            self.cause = cause;
-        }
+        self.because(cause);
         self.needs_partial = true;
         self.without_news = 0;
         self.not_before = 0;

@@ -58,7 +58,14 @@ impl Consumer {
         strategy: ResetStrategy,
     ) -> Result<(), ConsumerError> {
         for partition in partitions {
-            self.shared.subscriptions.assigned_mut(partition)?.reset(strategy);
+            let state = self.shared.subscriptions.assigned_mut(partition)?;
+            let offset = state.position().map(|position| position.offset);
+            state.reset(strategy);
+            self.shared.emit(cx, || ConsumerFact::PositionLost {
+                partition: partition.clone(),
+                offset,
+                why: format!("the application seeks to {strategy}"),
+            });
         }
         self.go_on(cx);
         Ok(())
@@ -68,6 +75,12 @@ impl Consumer {
     pub fn position(&self, partition: &TopicPartition) -> Option<Offset> {
         let state = self.shared.subscriptions.get(partition)?;
         state.valid_position().map(|position| position.offset)
+    }
+
+    /// The same, even while it is being checked.
+    pub fn reached(&self, partition: &TopicPartition) -> Option<Offset> {
+        let state = self.shared.subscriptions.get(partition)?;
+        state.position().map(|position| position.offset)
     }
 
     /// How many records are left to be read, as far as the last fetch told.

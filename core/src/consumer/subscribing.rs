@@ -94,7 +94,10 @@ impl Consumer {
         partitions: BTreeSet<TopicPartition>,
     ) -> Result<(), ConsumerError> {
         self.check_open()?;
+        let taken = partitions.iter().cloned().collect();
         self.shared.subscriptions.assign_by_hand(partitions)?;
+        self.shared
+            .emit(cx, || ConsumerFact::Assigned { partitions: taken });
         let Shared {
             fetcher,
             subscriptions,

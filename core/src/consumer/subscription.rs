@@ -193,7 +193,7 @@ impl SubscriptionState {
         let consumed = self.states().filter_map(|(partition, state)| {
             let position = state.valid_position()?;
             let offset = OffsetAndMetadata {
-                offset: position.offset,
+                offset: position.offset + i64::from(mutated!(CommittedTooFar)),
                 leader_epoch: position.offset_epoch,
                 metadata: String::new(),
             };

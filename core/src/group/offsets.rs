@@ -34,6 +34,7 @@ impl Offsets {
         producer: Option<ProducerId>,
     ) {
         match (offset, producer) {
+            (Some(_), None) if mutated!(LaterCommitForgotten) && self.stored.get(&key).is_some() => {}
             (Some(offset), None) => self.stored.put(record, key, Stored { record, offset }),
             (Some(offset), Some(producer)) => {
                 let pending = self.pending.entry(producer).or_default();

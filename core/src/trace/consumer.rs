@@ -68,6 +68,10 @@ pub enum ConsumerFact {
         topics: Vec<String>,
     },
     Unsubscribed,
+    /// Partitions that the application has chosen itself, in place of those before.
+    Assigned {
+        partitions: Vec<TopicPartition>,
+    },
     CoordinatorFound {
         group: Arc<str>,
         broker: BrokerId,
@@ -198,6 +202,7 @@ impl fmt::Display for ConsumerFact {
         match self {
             Self::Subscribed { topics } => write!(f, "subscribes to {}", topics.join(", ")),
             Self::Unsubscribed => f.write_str("subscribes to nothing any more"),
+            Self::Assigned { partitions } => write!(f, "reads {}", Listed(partitions)),
             Self::CoordinatorFound { group, broker } => {
                 write!(f, "group {group}: broker {broker} coordinates it")
             }

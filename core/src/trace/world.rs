@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NodeId;
 use crate::error::ErrorCode;
-use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
+use crate::types::{BrokerId, Millis, Offset, TopicPartition};
 
 /// A fact that only a world knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,8 +39,15 @@ pub enum WorldFact {
     /// A producer, a consumer or an administrator is there from now on.
     ClientStarted {
         client: NodeId,
-        /// Where a consumer begins to read.
-        position: Option<Offset>,
+    },
+    /// kill -9.
+    ClientKilled {
+        client: NodeId,
+    },
+    /// The application that a consumer reads for does this now.
+    ApplicationActs {
+        client: NodeId,
+        what: String,
     },
     /// A producer is to send a batch of so many records.
     RecordsGiven {
@@ -132,19 +139,13 @@ pub enum WorldFact {
         first: u64,
         why: String,
     },
-    /// A consumer was given these records.
-    RecordsRead {
+    /// An application is done with these records, from the first to before the last offset.
+    RecordsProcessed {
         client: NodeId,
         partition: TopicPartition,
         from: Offset,
         to: Offset,
-        epoch: LeaderEpoch,
-    },
-    /// A consumer asked for an offset that is not there.
-    OffsetOutOfRange {
-        client: NodeId,
-        partition: TopicPartition,
-        offset: Offset,
+        count: u32,
     },
     /// An administrator's request was answered.
     AdminAnswered {
@@ -167,6 +168,8 @@ impl WorldFact {
                 | CoordinationCrashed
                 | CoordinationStarted
                 | ClientStarted { .. }
+                | ClientKilled { .. }
+                | ApplicationActs { .. }
                 | RecordsGiven { .. }
                 | TaskGiven { .. }
                 | StopAsked { .. }
@@ -198,10 +201,9 @@ impl fmt::Display for WorldFact {
             BrokerResumed { broker } => write!(f, "broker {broker} goes on"),
             CoordinationCrashed => write!(f, "the coordination service is killed"),
             CoordinationStarted => write!(f, "the coordination service starts"),
-            ClientStarted { client, position } => match position {
-                Some(offset) => write!(f, "client {client} begins to read at offset {offset}"),
-                None => write!(f, "client {client} is there"),
-            },
+            ClientStarted { client } => write!(f, "client {client} is there"),
+            ClientKilled { client } => write!(f, "client {client} is killed"),
+            ApplicationActs { client, what } => write!(f, "the application of client {client}: {what}"),
             RecordsGiven {
                 client,
                 partition,
@@ -262,23 +264,15 @@ impl fmt::Display for WorldFact {
                 f,
                 "{partition}: client {client} tries number {first} again: {why}"
             ),
-            RecordsRead {
+            RecordsProcessed {
                 client,
                 partition,
                 from,
                 to,
-                epoch,
+                count,
             } => write!(
                 f,
-                "{partition}: client {client} reads offsets {from}..{to} from the leader of epoch {epoch}"
-            ),
-            OffsetOutOfRange {
-                client,
-                partition,
-                offset,
-            } => write!(
-                f,
-                "{partition}: client {client} asks for offset {offset}, which is not there"
+                "{partition}: client {client} has processed {count} records, offsets {from}..{to}"
             ),
             AdminAnswered { client, what, code } => write!(f, "client {client}: {what}: {code}"),
         }

@@ -33,8 +33,8 @@ focus    isr row:{at}
 | The other broker has fetched all of it and is taken into the ISR: 1 and 2. Now there are enough.
 
 moment   read
-when     RecordsRead
+when     RecordsReturned
 say      The high watermark moves, and the consumer reads offsets {from} up to {to}, {since told} ms after the producer was told
          that they are stored.
-focus    client:{client} row:{alone.at}
-| The high watermark moves, and the consumer reads offsets 0 up to 2, 1146 ms after the producer was told that they are stored.
+focus    client:{at} row:{alone.at}
+| The high watermark moves, and the consumer reads offsets 0 up to 2, 1044 ms after the producer was told that they are stored.

@@ -20,7 +20,7 @@ focus    row:{at}
 | The copy comes. Broker 1 knows its sequence number, and stores nothing.
 
 moment   read
-when     RecordsRead
-say      The consumer reads offsets {from} up to {to}: each record once.
-focus    client:{client} row:{known.at}
-| The consumer reads offsets 0 up to 10: each record once.
+when     RecordsReturned to=10
+say      With this the consumer has read all offsets up to {to}: each record once.
+focus    client:{at} row:{known.at}
+| With this the consumer has read all offsets up to 10: each record once.

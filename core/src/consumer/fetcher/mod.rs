@@ -116,6 +116,9 @@ impl Fetcher {
             }
             let (from, before) = (fetch.next_offset(), records.len());
             let read = fetch.read(most - before, &self.rules, &mut records);
+            if mutated!(RecordSwallowed) {
+                records.pop();
+            }
             if fetch.next_offset() > from {
                 state.advance(fetch.next_offset(), fetch.last_epoch());
                 let count = (records.len() - before) as u32;

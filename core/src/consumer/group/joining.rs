@@ -225,6 +225,8 @@ impl Group {
     }
 
     fn share_out(&mut self, shared: &mut Shared, cx: &mut ClientCx, assignor: &str, shares: Shares) {
+        #[cfg(test)]
+        let shares = mistaken(shares);
         let (group, generation) = (self.config.group.clone(), self.member.generation.id);
         shared.emit(cx, || ConsumerFact::SharedOut {
             group,
@@ -429,4 +431,20 @@ impl Group {
         let why = format!("rebalance failed due to {why}");
         self.member.want_rejoin(shared, cx, &why);
     }
+}
+
+/// The shares as a leader makes them that is mistaken on purpose.
+#[cfg(test)]
+fn mistaken(mut shares: Shares) -> Shares {
+    let mut all: Vec<_> = shares.values().flatten().cloned().collect();
+    all.sort();
+    for share in shares.values_mut() {
+        if mutated!(EverybodyGetsEverything) {
+            share.clone_from(&all);
+        }
+        if mutated!(PartitionLeftOut) {
+            share.retain(|partition| Some(partition) != all.first());
+        }
+    }
+    shares
 }

@@ -10,7 +10,7 @@ pub(super) fn check(ghost: &Ghost, world: &World, view: &ClusterView) -> Result<
         caught_up(view, partition, replicas)?;
         kept(ghost, world, partition, replicas)?;
     }
-    Ok(())
+    ghost.members.all_owned(&ghost.assigned)
 }
 
 fn caught_up(view: &ClusterView, partition: &TopicPartition, replicas: &[BrokerId]) -> Result<(), Broken> {

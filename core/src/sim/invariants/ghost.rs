@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::members::Members;
 use super::scan::{self, Mark};
 use crate::sim::world::World;
 use crate::trace::NodeId;
@@ -69,6 +70,7 @@ pub struct Ghost {
     pub orphans: BTreeMap<TopicPartition, Vec<Mark>>,
     /// Members of the ISR that lost records with their power, and are members still.
     pub lacking: BTreeMap<TopicPartition, BTreeSet<BrokerId>>,
+    pub members: Members,
     /// From here on something that was committed was once lost, and explained.
     pub cut: BTreeMap<TopicPartition, Offset>,
 }
@@ -120,6 +122,7 @@ impl Ghost {
         self.lacking.retain(|partition, _| other(partition));
         self.cut.retain(|partition, _| other(partition));
         self.orphans.retain(|partition, _| other(partition));
+        self.members.forget_topic(topic);
     }
 
     /// How much of what was committed a replica has: whether all, and where the two part.

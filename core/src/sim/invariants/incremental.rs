@@ -6,7 +6,7 @@ use super::ghost::{Ghost, Pending, Promise, Written, common};
 use super::scan::{self, Mark};
 use super::*;
 use crate::disk::ReadAt;
-use crate::trace::{ControlFact, Event, Fact, WorldFact};
+use crate::trace::{ClientFact, ControlFact, Event, Fact, GroupFact, WorldFact};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use crate::view::{ReplicaView, partition_of};
 
@@ -15,7 +15,18 @@ impl Ghost {
     pub(super) fn take(&mut self, world: &World, view: &ClusterView, event: &Event) -> Result<(), Broken> {
         let broker = event.id.node as BrokerId;
         match &event.fact {
-            Fact::World(fact) => return self.take_world(world, fact),
+            Fact::World(fact) => {
+                self.members.take_world(fact);
+                return self.take_world(world, fact);
+            }
+            Fact::Consumer(fact) => return self.take_consumer(event.id.node, fact),
+            Fact::Group(GroupFact::OffsetsCommitted { group, offsets, .. }) => {
+                return self.members.stored(group, offsets);
+            }
+            Fact::Client(ClientFact::MetadataUpdated { topics, .. }) => {
+                self.members.heard(event.id.node, topics);
+            }
+            Fact::Group(GroupFact::StaticMemberReplaced { former, .. }) => self.members.replaced(former),
             Fact::CoordinationChanged { changes, .. } => return self.tree_changed(world, changes),
             Fact::BatchAppended {
                 partition,
@@ -286,19 +297,6 @@ impl Ghost {
                     base: *base_offset,
                 },
             ),
-            WorldFact::RecordsRead {
-                client,
-                partition,
-                to,
-                ..
-            } => {
-                let end = self.committed_end(partition);
-                if *to > end && !self.is_explained(partition, to - 1) {
-                    let why = format!("{partition}: client {client} read up to {to}, committed up to {end}");
-                    return Err(Broken::new(READ_BELOW_HIGH_WATERMARK, why));
-                }
-                Ok(())
-            }
             _ => Ok(()),
         }
     }

@@ -16,6 +16,7 @@
 mod at_rest;
 mod ghost;
 mod incremental;
+mod members;
 mod scan;
 mod whole;
 
@@ -24,6 +25,9 @@ use thiserror::Error;
 use crate::sim::world::World;
 use crate::view::ClusterView;
 use ghost::Ghost;
+
+/// The topic that holds what groups committed.
+const OFFSETS_TOPIC: &str = "__consumer_offsets";
 
 /// One thing that must always be so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,16 @@ invariants! {
         "index entries increase; one of the offset index points to the batch that holds its offset, one of the time index to the first batch that has its time";
     SEQUENCES_CONTIGUOUS = "sequences-contiguous",
         "a producer's sequence numbers follow each other within its epoch";
+    ONE_OWNER_IN_A_GENERATION = "one-owner-in-a-generation",
+        "a partition is owned by at most one live member of a generation of its group";
+    COMMITTED_WITHIN_WHAT_WAS_READ = "committed-within-what-was-read",
+        "a member commits no offset beyond what it has read, and a coordinator stores none that nobody sent";
+    COMMITTED_OFFSET_STAYS = "committed-offset-stays",
+        "a member begins at the offset that was acknowledged last to its group, or at one that was sent later";
+    POSITION_PASSES_NOTHING_OVER = "position-passes-nothing-over",
+        "a position moves on only over records that the application was given, and over holes";
+    EVERY_PARTITION_OWNED = "every-partition-owned",
+        "at rest every partition that a member of a group reads has exactly one owner in it";
     ALL_CAUGHT_UP = "all-caught-up",
         "at rest every live replica is in the ISR, and all have the same records and high watermark";
 }

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::pattern::Pattern;
 use super::query::Query;
-use crate::sim::world::client::{AdminTask, ProducerOptions};
+use crate::sim::world::client::{Act, AdminTask, ConsumerOptions, ProducerOptions};
 use crate::types::{BrokerId, Millis, Offset, TopicPartition};
 
 /// A script: its lines, and what each of them showed when it was written.
@@ -102,7 +102,11 @@ pub enum Command {
     Topic(AdminTask),
     Admin(AdminTask),
     Producer(String, ProducerSpec),
-    Consumer(String, TopicPartition, Offset),
+    Consumer(String, ConsumerSpec),
+    /// The application that the consumer reads for does this.
+    Act(String, Act),
+    /// A client's process ends, and it says nothing.
+    Kill(String),
     Produce {
         partition: TopicPartition,
         count: u32,
@@ -165,6 +169,13 @@ pub struct ProducerSpec {
     pub delivery_timeout_ms: Option<Millis>,
     pub timeout_ms: Option<i32>,
     pub value_bytes: Option<usize>,
+}
+
+/// A consumer, and what it reads without a group from its start on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConsumerSpec {
+    pub reads: Option<(TopicPartition, Offset)>,
+    pub options: ConsumerOptions,
 }
 
 impl Script {

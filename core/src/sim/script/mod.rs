@@ -18,12 +18,14 @@
 //! what a reader of the lab does, what chance does in a search, and what a failure is replayed from.
 //! All of them are listed in the book (`scripts.md`).
 //!
-//! Reading order: [`command`] the words; `parse` how a line is read, `write` how it is written;
+//! Reading order: [`command`] the words; `parse` how a line is read, `write` how it is written, `clients` both for
+//! consumers;
 //! [`pattern`] facts, described; [`query`] questions to a run;
 //! [`player`] carrying a script out; [`random`] scripts that chance writes; [`search`] running many of
 //! them, and finding the shortest that still fails; [`hashes`] small ones that must be the same everywhere;
 //! [`speed`] what is played to measure it all.
 
+mod clients;
 pub mod command;
 pub mod hashes;
 mod parse;

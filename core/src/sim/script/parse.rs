@@ -85,7 +85,7 @@ impl<'a> Words<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    fn peek(&self) -> Option<&'a str> {
+    pub(super) fn peek(&self) -> Option<&'a str> {
         Words {
             line: self.line,
             rest: self.rest,
@@ -94,7 +94,7 @@ impl<'a> Words<'a> {
     }
 
     /// Takes the word if it comes next.
-    fn takes(&mut self, word: &str) -> bool {
+    pub(super) fn takes(&mut self, word: &str) -> bool {
         let is_next = self.peek() == Some(word);
         if is_next {
             self.next();
@@ -121,7 +121,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, Bad> {
+    pub(super) fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, Bad> {
         let word = self.want(what)?;
         word.parse()
             .map_err(|_| self.bad(word, format!("`{word}` is not {what}")))
@@ -210,16 +210,7 @@ impl<'a> Words<'a> {
                 Command::Admin(AdminTask::Reassign { partition, replicas })
             }
             "producer" => Command::Producer(self.want("a name")?.to_owned(), self.producer_spec()?),
-            "consumer" => {
-                let name = self.want("a name")?.to_owned();
-                let partition = self.partition()?;
-                let from = if self.takes("from") {
-                    self.number("an offset")?
-                } else {
-                    0
-                };
-                Command::Consumer(name, partition, from)
-            }
+            "consumer" => self.consumer()?,
             "produce" => self.produce()?,
             "try" => {
                 let word = self.want("a command")?;
@@ -275,7 +266,10 @@ impl<'a> Words<'a> {
             "run" => Command::Run(self.time("a time")?),
             "settle" => Command::Settle,
             "expect" => Command::Expect(self.expectation()?),
-            _ => return Err(self.bad(first, format!("`{first}` is no command"))),
+            _ => {
+                let of_client = self.client_command(first)?;
+                return of_client.ok_or_else(|| self.bad(first, format!("`{first}` is no command")));
+            }
         })
     }
 
@@ -424,10 +418,13 @@ impl<'a> Words<'a> {
             _ if self.takes(NONE) => Wanted::None,
             Query::Leader(_) | Query::Controller => Wanted::Broker(self.broker()?),
             Query::Isr(_) => Wanted::Brokers(self.brokers()?),
-            Query::HighWatermark(..) | Query::LogEnd(..) | Query::Position(_) => {
+            Query::HighWatermark(..) | Query::LogEnd(..) | Query::Position(..) => {
                 Wanted::Number(self.number("an offset")?)
             }
-            Query::Acknowledged(_) | Query::Failed(_) => Wanted::Number(self.number("a number of records")?),
+            Query::Acknowledged(_) | Query::Failed(_) | Query::Processed(_) => {
+                Wanted::Number(self.number("a number of records")?)
+            }
+            Query::Owned(_) | Query::Moved(_) => Wanted::Number(self.number("a number of partitions")?),
         };
         Ok(Expectation::Is(query, wanted))
     }
@@ -440,7 +437,7 @@ impl<'a> Words<'a> {
     }
 }
 
-fn time(word: &str) -> Option<Millis> {
+pub(super) fn time(word: &str) -> Option<Millis> {
     let (number, unit) = match word.strip_suffix("ms") {
         Some(number) => (number, 1),
         None => (word.strip_suffix('s')?, 1000),
@@ -448,7 +445,7 @@ fn time(word: &str) -> Option<Millis> {
     number.parse::<Millis>().ok()?.checked_mul(unit)
 }
 
-fn partition(word: &str) -> Option<TopicPartition> {
+pub(super) fn partition(word: &str) -> Option<TopicPartition> {
     let (topic, number) = word.rsplit_once('-')?;
     (!topic.is_empty()).then_some(())?;
     Some(TopicPartition::new(topic, number.parse().ok()?))

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::query::NONE;
 use crate::sim::host::EPOCH_MS;
-use crate::trace::{ControlFact, Event, Fact, WorldFact};
+use crate::trace::{ClientFact, ConsumerFact, ControlFact, Event, Fact, GroupFact, ProducerFact, WorldFact};
 
 /// A description that facts match or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +142,9 @@ fn write_debug(fact: &Fact, to: &mut impl Write) -> fmt::Result {
         Fact::World(fact) => write!(to, "{fact:?}"),
         Fact::Control(fact) => write!(to, "{fact:?}"),
         Fact::Group(fact) => write!(to, "{fact:?}"),
+        Fact::Client(fact) => write!(to, "{fact:?}"),
+        Fact::Producer(fact) => write!(to, "{fact:?}"),
+        Fact::Consumer(fact) => write!(to, "{fact:?}"),
         fact => write!(to, "{fact:?}"),
     }
 }
@@ -156,6 +159,9 @@ pub fn fields(event: &Event) -> Vec<(String, String)> {
         Fact::World(fact) => serde_json::to_value(fact),
         Fact::Control(fact) => serde_json::to_value(fact),
         Fact::Group(fact) => serde_json::to_value(fact),
+        Fact::Client(fact) => serde_json::to_value(fact),
+        Fact::Producer(fact) => serde_json::to_value(fact),
+        Fact::Consumer(fact) => serde_json::to_value(fact),
         fact => serde_json::to_value(fact),
     };
     if let Ok(Value::Object(variant)) = value
@@ -190,7 +196,13 @@ fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => NONE.to_owned(),
-        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(","),
+        Value::Array(items) => match items.as_slice() {
+            // An offset of a partition.
+            [Value::Object(partition), Value::Number(offset)] if partition.contains_key("topic") => {
+                format!("{}@{offset}", text_of(&items[0]))
+            }
+            items => items.iter().map(text_of).collect::<Vec<_>>().join(","),
+        },
         Value::Object(object) => match (object.get("topic"), object.get("partition")) {
             (Some(Value::String(topic)), Some(number)) => format!("{topic}-{number}"),
             _ => match object.get("broker") {
@@ -212,6 +224,10 @@ fn is_fact(name: &str) -> bool {
     !unknown(serde_json::from_str::<Fact>(&text))
         || !unknown(serde_json::from_str::<WorldFact>(&text))
         || !unknown(serde_json::from_str::<ControlFact>(&text))
+        || !unknown(serde_json::from_str::<GroupFact>(&text))
+        || !unknown(serde_json::from_str::<ClientFact>(&text))
+        || !unknown(serde_json::from_str::<ProducerFact>(&text))
+        || !unknown(serde_json::from_str::<ConsumerFact>(&text))
 }
 
 fn is_named(fact: &Fact, name: &str) -> bool {

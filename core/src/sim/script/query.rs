@@ -15,9 +15,9 @@ use super::command::{BrokerRef, NodeRef};
 use super::parse::{Bad, Words};
 use crate::sim::World;
 use crate::sim::world::COORDINATION;
-use crate::sim::world::client::{Producer, Role};
-use crate::trace::NodeId;
-use crate::types::{BrokerId, TopicPartition};
+use crate::sim::world::client::{ClientNode, Producer, Role};
+use crate::trace::{ConsumerFact, Fact, NodeId, WorldFact};
+use crate::types::{BrokerId, Offset, TopicPartition};
 use crate::view::{ClusterView, RoleView};
 
 /// The answer where there is nothing.
@@ -40,7 +40,13 @@ pub enum Query {
     Acknowledged(String),
     Failed(String),
     /// The next offset of a consumer.
-    Position(String),
+    Position(String, TopicPartition),
+    /// Partitions that a consumer has.
+    Owned(String),
+    /// Records that an application is done with, each as often as it was.
+    Processed(String),
+    /// Partitions of a group that came to another member than the one that had them before.
+    Moved(String),
 }
 
 impl Query {
@@ -64,7 +70,10 @@ impl Query {
             Self::Controller => "the controller",
             Self::Acknowledged(_) => "the records acknowledged",
             Self::Failed(_) => "the records given up",
-            Self::Position(_) => "the position",
+            Self::Position(..) => "the position",
+            Self::Owned(_) => "the number of partitions",
+            Self::Processed(_) => "the records processed",
+            Self::Moved(_) => "the partitions moved",
         }
     }
 }
@@ -79,7 +88,10 @@ impl fmt::Display for Query {
             Self::Controller => write!(f, "controller"),
             Self::Acknowledged(name) => write!(f, "acknowledged {name}"),
             Self::Failed(name) => write!(f, "failed {name}"),
-            Self::Position(name) => write!(f, "position {name}"),
+            Self::Position(name, partition) => write!(f, "position {name} {partition}"),
+            Self::Owned(name) => write!(f, "owned {name}"),
+            Self::Processed(name) => write!(f, "processed {name}"),
+            Self::Moved(group) => write!(f, "moved {group}"),
         }
     }
 }
@@ -95,7 +107,10 @@ impl Words<'_> {
             "controller" => Query::Controller,
             "acknowledged" => Query::Acknowledged(self.want("a producer, or all")?.to_owned()),
             "failed" => Query::Failed(self.want("a producer, or all")?.to_owned()),
-            "position" => Query::Position(self.want("a consumer")?.to_owned()),
+            "position" => Query::Position(self.want("a consumer")?.to_owned(), self.partition()?),
+            "owned" => Query::Owned(self.want("a consumer")?.to_owned()),
+            "processed" => Query::Processed(self.want("a consumer, or all")?.to_owned()),
+            "moved" => Query::Moved(self.want("a group")?.to_owned()),
             _ => return Err(self.bad(word, format!("`{word}` is nothing that can be asked"))),
         })
     }
@@ -125,13 +140,13 @@ impl Sight<'_> {
             Query::Controller => self.world.controller().map(|id| id.to_string()),
             Query::Acknowledged(name) => self.counted(name, |producer| producer.acknowledged)?,
             Query::Failed(name) => self.counted(name, |producer| producer.failed)?,
-            Query::Position(name) => {
-                let client = self.world.client(self.client(name)?);
-                match client.map(|client| &client.role) {
-                    Some(Role::Consumer(consumer)) => Some(consumer.position.to_string()),
-                    _ => return Err(format!("{name} is no consumer")),
-                }
+            Query::Position(name, partition) => {
+                let position = self.assigned(name)?.get(partition).copied().flatten();
+                position.map(|position| position.to_string())
             }
+            Query::Owned(name) => Some(self.assigned(name)?.len().to_string()),
+            Query::Processed(name) => Some(self.processed(name)?.to_string()),
+            Query::Moved(group) => Some(self.moved(group).to_string()),
         };
         Ok(found.unwrap_or_else(|| NONE.to_owned()))
     }
@@ -160,6 +175,48 @@ impl Sight<'_> {
             of(self.client(name)?)
         };
         Ok(counted.map(|count: u64| count.to_string()))
+    }
+
+    // ---- consumers
+
+    /// The partitions that a consumer has, each with its next offset.
+    fn assigned(&self, name: &str) -> Result<&BTreeMap<TopicPartition, Option<Offset>>, String> {
+        let id = self.client(name)?;
+        let is_consumer = |client: &&ClientNode| matches!(client.role, Role::Consumer(_));
+        let seen = self.world.client(id).filter(is_consumer);
+        let seen = seen.and_then(|_| self.view.clients.get(&id));
+        let assigned = seen.map(|seen| &seen.assigned);
+        assigned.ok_or_else(|| format!("{name} is no consumer"))
+    }
+
+    fn processed(&self, name: &str) -> Result<u64, String> {
+        let by = match name {
+            ALL => None,
+            name => Some(self.client(name)?),
+        };
+        let counts = self.world.trace().iter().filter_map(|event| match &event.fact {
+            Fact::World(WorldFact::RecordsProcessed { client, count, .. })
+                if by.is_none_or(|by| by == *client) =>
+            {
+                Some(u64::from(*count))
+            }
+            _ => None,
+        });
+        Ok(counts.sum())
+    }
+
+    fn moved(&self, of: &str) -> usize {
+        let (mut owners, mut moved) = (BTreeMap::new(), 0);
+        for event in self.world.trace().iter() {
+            let Fact::Consumer(ConsumerFact::PartitionsAssigned { group, owned, .. }) = &event.fact else {
+                continue;
+            };
+            for partition in owned.iter().filter(|_| **group == *of) {
+                let before = owners.insert(partition, event.id.node);
+                moved += usize::from(before.is_some_and(|before| before != event.id.node));
+            }
+        }
+        moved
     }
 
     // ---- names
@@ -224,7 +281,10 @@ mod tests {
             "controller",
             "acknowledged all",
             "failed safe",
-            "position reader",
+            "position reader t-0",
+            "owned one",
+            "processed all",
+            "moved g",
         ] {
             let query = Query::parse(text).unwrap();
             assert_eq!(query.to_string(), text);

@@ -44,7 +44,7 @@ pub const MUST_SEE: &[&str] = &[
     "PacketLost (dropped)",
     "ProduceRetried",
     "RecordsAcknowledged",
-    "RecordsRead",
+    "RecordsReturned",
     "SessionExpired",
 ];
 

@@ -35,7 +35,12 @@ impl fmt::Display for Command {
             }
             Self::Topic(task) | Self::Admin(task) => task_as_text(task, f),
             Self::Producer(name, spec) => write!(f, "producer {name}{spec}"),
-            Self::Consumer(name, partition, from) => write!(f, "consumer {name} {partition} from {from}"),
+            Self::Consumer(name, spec) => write!(f, "consumer {name}{spec}"),
+            Self::Act(name, act) => {
+                write!(f, "{} {name}", act.verb())?;
+                act.write_rest(f)
+            }
+            Self::Kill(name) => write!(f, "kill {name}"),
             Self::Produce {
                 partition,
                 count,
@@ -142,7 +147,7 @@ fn arrow(one_way: bool) -> &'static str {
 }
 
 /// A time as scripts have it: whole seconds as such.
-struct Time(Millis);
+pub(super) struct Time(pub(super) Millis);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -244,6 +249,19 @@ reassign b-0 cancel
 producer safe acks=all idempotent retries=3 compression=zstd delivery.timeout=10s timeout=500ms bytes=100
 producer plain
 consumer reader b-0 from 5
+consumer one group.id=g session.timeout.ms=6000 commits=before takes=200ms
+consumer two commits=after
+subscribe one b c
+unsubscribe one
+assign two b-0 b-1
+seek two b-0 7
+seek two b-0 earliest
+seek two b-1 latest
+commit one
+busy one
+poll one
+close one
+kill two
 produce b-0 3 by safe batches 2
 produce b-0 1 acks=1
 crash 1
@@ -289,7 +307,11 @@ expect controller 1
 expect controller none
 expect acknowledged all 3
 expect failed safe 0
-expect position reader 3
+expect position reader b-0 3
+expect position reader b-0 none
+expect processed all 3
+expect owned one 2
+expect moved g 2
 expect broken committed-stays
 expect broken committed-stays at LeadershipTaken at=3
 ";

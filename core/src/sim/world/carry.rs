@@ -9,6 +9,7 @@ use super::client::{ClientCx, ClientNode, ClientOutput};
 use super::network::Caller;
 use super::node::{self, BrokerNode};
 use crate::broker::Job;
+use crate::client::{ClientInput, ClientOutput as Wish};
 use crate::disk::{DirId, Lane};
 use crate::io::{Input, JobId, Output};
 use crate::trace::{EventId, NodeId};
@@ -239,17 +240,26 @@ impl World {
         what: impl FnOnce(&mut ClientNode, &mut ClientCx),
     ) {
         let now = self.now;
-        let Some(client) = self.clients.get_mut(&id).map(Arc::make_mut) else {
+        let client = self.clients.get_mut(&id).map(Arc::make_mut);
+        let Some(client) = client.filter(|client| !client.is_dead) else {
             return;
         };
         let mut outputs = Vec::new();
         let mut cx = ClientCx {
             now,
-            rng: &mut self.rng,
+            cause,
             out: &mut outputs,
         };
         what(client, &mut cx);
+        let (facts, wishes) = client.take();
         let mut last = cause;
+        for event in facts {
+            last = event.id;
+            self.log.push(event);
+        }
+        for wish in wishes {
+            self.grant(id, wish, last);
+        }
         for output in outputs {
             match output {
                 ClientOutput::Fact(fact) => last = self.emit(last, fact),
@@ -265,6 +275,33 @@ impl World {
         if let Some(client) = self.clients.get_mut(&id).map(Arc::make_mut) {
             client.last = last;
             client.note_timeout();
+        }
+    }
+
+    /// Carries out what a client of the core wants.
+    fn grant(&mut self, client: NodeId, wish: Wish, cause: EventId) {
+        match wish {
+            Wish::Send {
+                to,
+                id,
+                sent,
+                answered,
+                frame,
+            } => {
+                let server = node::broker_at(&to.host);
+                match server.filter(|server| self.broker(*server).is_some()) {
+                    Some(server) => {
+                        let caller = Caller::ClientTo { client, node: to };
+                        self.send(caller, server, id, sent, answered, frame, cause);
+                    }
+                    None => {
+                        let why = format!("{} is no address of a broker", to.host);
+                        let failed = ClientInput::SendFailed { id, why };
+                        self.drive_client(client, cause, |client, cx| client.handle(cx, &failed));
+                    }
+                }
+            }
+            Wish::Disconnect { node } => self.hang_up(client, &node, cause),
         }
     }
 }

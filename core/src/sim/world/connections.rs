@@ -14,9 +14,10 @@ use super::agenda::Happening;
 use super::network::{Awaited, Caller, Connection, Content, Packet, Request, Unanswered};
 use super::node::Down;
 use crate::broker::admit_answer;
+use crate::client::{ClientInput, Node};
 use crate::io::{ConnId, Input, Peer, RequestId, SendId};
 use crate::protocol::{ApiKey, SentAs};
-use crate::trace::{EventId, WorldFact};
+use crate::trace::{EventId, NodeId, WorldFact};
 use crate::types::BrokerId;
 
 /// Bytes of a frame's length.
@@ -343,6 +344,11 @@ impl World {
                     client.answered(cx, awaited.id, Some(&body));
                 });
             }
+            Caller::ClientTo { client, .. } => {
+                let id = awaited.id;
+                let answer = ClientInput::Response { id, frame: body };
+                self.drive_client(client, cause, |client, cx| client.handle(cx, &answer));
+            }
             Caller::Echo(_) => {}
             Caller::Broker { broker, .. } => match admit_answer(&body, awaited.sent) {
                 Ok(answer) => self.drive(
@@ -369,6 +375,32 @@ impl World {
         self.sweep();
     }
 
+    /// A client has no use for its connection to the node any more, and awaits nothing on it.
+    pub(super) fn hang_up(&mut self, client: NodeId, node: &Node, cause: EventId) {
+        let node = node.clone();
+        self.close_calling_ends(cause, |caller| {
+            *caller
+                == Caller::ClientTo {
+                    client,
+                    node: node.clone(),
+                }
+        });
+    }
+
+    /// These callers close their ends; what they awaited is nobody's any more.
+    pub(super) fn close_calling_ends(&mut self, cause: EventId, of: impl Fn(&Caller) -> bool) {
+        let open = self.network.connections.iter();
+        let open = open.filter(|(_, connection)| connection.caller_open && of(&connection.caller));
+        for conn in open.map(|(&conn, _)| conn).collect::<Vec<_>>() {
+            if let Some(connection) = self.network_mut().get_mut(conn) {
+                connection.caller_open = false;
+                connection.awaited.clear();
+            }
+            self.send_close(conn, true, cause);
+        }
+        self.sweep();
+    }
+
     /// The server closed its end, or died.
     pub(super) fn server_left(&mut self, conn: ConnId, cause: EventId) {
         self.fail_awaited(conn, "the connection is lost", cause);
@@ -384,8 +416,18 @@ impl World {
         }
         let awaited = std::mem::take(&mut connection.awaited);
         let caller = connection.caller.clone();
+        if let (Caller::ClientTo { client, node }, true) = (&caller, awaited.is_empty()) {
+            let (node, why) = (node.clone(), why.to_owned());
+            let lost = ClientInput::Disconnected { node, why };
+            self.drive_client(*client, cause, |client, cx| client.handle(cx, &lost));
+        }
         for Awaited { id, .. } in awaited {
             match caller {
+                Caller::ClientTo { client, .. } => {
+                    let why = why.to_owned();
+                    let failed = ClientInput::SendFailed { id, why };
+                    self.drive_client(client, cause, |client, cx| client.handle(cx, &failed));
+                }
                 Caller::Client(client) => {
                     self.drive_client(client, cause, |client, cx| client.answered(cx, id, None));
                 }

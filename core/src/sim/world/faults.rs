@@ -114,6 +114,22 @@ impl World {
         self.sweep();
     }
 
+    /// kill -9 of a client: it says nothing any more, and its machine closes its connections.
+    pub fn kill_client(&mut self, id: NodeId) -> bool {
+        if self.client(id).is_none_or(|client| client.is_dead) {
+            return false;
+        }
+        let cause = self.emit(EventId::NONE, WorldFact::ClientKilled { client: id });
+        if let Some(client) = self.clients.get_mut(&id).map(Arc::make_mut) {
+            client.is_dead = true;
+            client.note_timeout();
+        }
+        self.close_calling_ends(cause, |caller| {
+            !matches!(caller, Caller::Broker { .. }) && caller.node() == id
+        });
+        true
+    }
+
     /// SIGTERM: the broker stops in order, when it has handed everything over.
     pub fn shut_down(&mut self, id: BrokerId) -> bool {
         if self.broker(id).is_none_or(|node| !node.is_running()) {
@@ -250,8 +266,9 @@ impl World {
         let Some(connection) = self.network.get(packet.conn) else {
             return false;
         };
-        let Caller::Client(client) = connection.caller else {
-            return false;
+        let client = match connection.caller {
+            Caller::Client(client) | Caller::ClientTo { client, .. } => client,
+            Caller::Echo(_) | Caller::Broker { .. } => return false,
         };
         let (server, life) = (connection.server, connection.server_life);
         let (what, bytes) = match &content {

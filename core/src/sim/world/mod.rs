@@ -46,7 +46,7 @@ pub use trace_log::TraceLog;
 pub use truth::true_state;
 
 use agenda::{Agenda, Happening};
-use client::{AdminTask, ClientNode, Role};
+use client::{Act, AdminTask, ClientNode, Consumer, ConsumerOptions, Role};
 use coordination::CoordinationNode;
 use network::Network;
 use node::BrokerNode;
@@ -77,6 +77,7 @@ const LEAST_PATIENCE_MS: Millis = if PEER_TIMEOUT_MS < client::REQUEST_TIMEOUT_M
 pub struct World {
     now: Millis,
     steps: u64,
+    seed: u64,
     rng: Rng,
     agenda: Arc<Agenda>,
     network: Arc<Network>,
@@ -114,6 +115,7 @@ impl World {
         let mut world = Self {
             now: EPOCH_MS,
             steps: 0,
+            seed: options.seed,
             rng,
             agenda: Arc::default(),
             network: Arc::new(Network::new(options.delay_ms)),
@@ -295,6 +297,8 @@ impl World {
     fn patience_ms(&self, connection: &network::Connection) -> Millis {
         match &connection.caller {
             network::Caller::Client(_) | network::Caller::Echo(_) => client::REQUEST_TIMEOUT_MS,
+            // It looks at the clock itself.
+            network::Caller::ClientTo { .. } => Millis::MAX / 2,
             // A paused process looks at no clock.
             network::Caller::Broker { broker, .. }
                 if self.broker(*broker).is_some_and(|node| node.paused) =>
@@ -374,24 +378,42 @@ impl World {
         }
     }
 
+    fn next_client(&self) -> NodeId {
+        let last = self.clients.keys().next_back();
+        last.map_or(FIRST_CLIENT, |last| last + 1)
+    }
+
     /// Adds a client, which begins at once.
     pub fn add_client(&mut self, role: Role) -> NodeId {
-        let id = self
-            .clients
-            .keys()
-            .next_back()
-            .map_or(FIRST_CLIENT, |last| last + 1);
+        let id = self.next_client();
         let brokers = self.brokers.keys().copied().collect();
-        let position = match &role {
-            Role::Consumer(consumer) => Some(consumer.position),
-            _ => None,
-        };
         self.clients
             .insert(id, Arc::new(ClientNode::new(id, brokers, role)));
-        let client = id;
-        let cause = self.emit(EventId::NONE, WorldFact::ClientStarted { client, position });
+        let cause = self.emit(EventId::NONE, WorldFact::ClientStarted { client: id });
         self.drive_client(id, cause, |client, cx| client.go_on(cx));
         id
+    }
+
+    /// Adds a consumer, whose application does nothing yet.
+    ///
+    /// # Errors
+    /// A setting that a consumer cannot have.
+    pub fn add_consumer(&mut self, options: &ConsumerOptions) -> Result<NodeId, String> {
+        let brokers: Vec<BrokerId> = self.brokers.keys().copied().collect();
+        let consumer = Consumer::new(self.next_client(), self.seed, &brokers, options)?;
+        Ok(self.add_client(Role::Consumer(Box::new(consumer))))
+    }
+
+    /// Lets a consumer's application do something.
+    ///
+    /// # Errors
+    /// It cannot be done; in one line.
+    pub fn act(&mut self, client: NodeId, act: &Act) -> Result<(), String> {
+        let what = act.to_string();
+        let cause = self.emit(EventId::NONE, WorldFact::ApplicationActs { client, what });
+        let mut done = Err(format!("client {client} is dead"));
+        self.drive_client(client, cause, |client, cx| done = client.act(cx, act));
+        done
     }
 
     /// Gives a producer one batch more to send.

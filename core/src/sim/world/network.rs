@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 
 use super::agenda::Life;
+use crate::client::Node;
 use crate::io::{ConnId, Peer, RequestId, SendId};
 use crate::protocol::SentAs;
 use crate::trace::{EventId, NodeId};
@@ -46,6 +47,11 @@ pub enum Content {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
     Client(NodeId),
+    /// A client of the core, which has a connection for each node and lane that it knows.
+    ClientTo {
+        client: NodeId,
+        node: Node,
+    },
     /// A copy of a client's request, whose answer nobody reads.
     Echo(NodeId),
     Broker {
@@ -58,7 +64,7 @@ pub enum Caller {
 impl Caller {
     pub fn node(&self) -> NodeId {
         match self {
-            Caller::Client(node) | Caller::Echo(node) => *node,
+            Caller::Client(node) | Caller::Echo(node) | Caller::ClientTo { client: node, .. } => *node,
             Caller::Broker { broker, .. } => *broker as NodeId,
         }
     }

@@ -322,6 +322,16 @@ pub fn host_of(broker: BrokerId) -> String {
     format!("broker-{broker}")
 }
 
+/// The same with the port, as `bootstrap.servers` has it.
+pub fn address_of(broker: BrokerId) -> String {
+    format!("{}:{PORT}", host_of(broker))
+}
+
+/// The broker that is reached under the name.
+pub fn broker_at(host: &str) -> Option<BrokerId> {
+    host.strip_prefix("broker-")?.parse().ok()
+}
+
 fn index(lane: Lane) -> usize {
     match lane {
         Lane::Strict => 0,

@@ -1,4 +1,4 @@
-use super::client::{Admin, Consumer, Producer, ProducerOptions};
+use super::client::{Admin, Producer, ProducerOptions};
 use super::*;
 
 fn one_broker() -> World {
@@ -51,7 +51,9 @@ fn run() -> World {
         idempotent: true,
         ..ProducerOptions::default()
     })));
-    let reader = world.add_client(Role::Consumer(Consumer::new(partition.clone(), 0)));
+    let reader = world.add_consumer(&ConsumerOptions::default()).unwrap();
+    world.act(reader, &Act::Assign(vec![partition.clone()])).unwrap();
+    world.act(reader, &Act::Seek(partition.clone(), 0)).unwrap();
     for _ in 0..5 {
         world.produce(id, &partition, 3);
     }
@@ -63,7 +65,7 @@ fn run() -> World {
     world.run_for(30_000);
     assert_eq!(producer(&world, id).acknowledged, 18, "{}", tell(&world));
     match &world.client(reader).unwrap().role {
-        Role::Consumer(consumer) => assert_eq!(consumer.position, 18),
+        Role::Consumer(consumer) => assert_eq!(consumer.positions()[&partition], Some(18)),
         other => panic!("{other:?}"),
     }
     assert_eq!(world.broken(), None);

@@ -47,15 +47,19 @@ fn broker(node: &BrokerNode) -> BrokerView {
 }
 
 fn client(node: &ClientNode) -> ClientView {
-    let (acknowledged, failed, position) = match &node.role {
-        Role::Producer(producer) => (producer.acknowledged, producer.failed, None),
-        Role::Consumer(consumer) => (0, 0, Some(consumer.position)),
-        Role::Admin(_) => (0, 0, None),
+    let (acknowledged, failed) = match &node.role {
+        Role::Producer(producer) => (producer.acknowledged, producer.failed),
+        Role::Consumer(_) | Role::Admin(_) => (0, 0),
+    };
+    let assigned = match &node.role {
+        Role::Consumer(consumer) if !node.is_dead => consumer.positions(),
+        _ => BTreeMap::new(),
     };
     ClientView {
+        dead: node.is_dead,
         acknowledged,
         failed,
-        position,
+        assigned,
     }
 }
 

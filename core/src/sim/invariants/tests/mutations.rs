@@ -179,11 +179,12 @@ expect broken promise-kept at RecordsAcknowledged acks=-1",
         mutation: Mutation::ConsumerReadsToLogEnd,
         script: "topic t on 1,2,3 config min.insync.replicas=1
 consumer reader t-0
+run 1s
 cut 1 2
 cut 1 3
 produce t-0 1 acks=1
 run 900ms
-expect broken read-below-high-watermark at RecordsRead to=1",
+expect broken read-below-high-watermark at RecordsReturned to=1",
     },
     Case {
         mutation: Mutation::AppendCutShort,
@@ -251,6 +252,60 @@ produce t-0 2 by safe
 drop Produce answer
 run 2s
 expect broken sequences-contiguous at BatchWritten at=1 log_end=4",
+    },
+    Case {
+        mutation: Mutation::EverybodyGetsEverything,
+        script: "setting offsets.topic.num.partitions=1
+topic t on 1,2 on 2,1
+consumer one group.id=g
+consumer two group.id=g
+subscribe one t
+subscribe two t
+run 10s
+expect broken one-owner-in-a-generation at PartitionsAssigned",
+    },
+    Case {
+        mutation: Mutation::PartitionLeftOut,
+        script: "setting offsets.topic.num.partitions=1
+topic t on 1,2 on 2,1
+consumer one group.id=g
+subscribe one t
+settle
+expect broken every-partition-owned",
+    },
+    Case {
+        mutation: Mutation::CommittedTooFar,
+        script: "setting offsets.topic.num.partitions=1
+topic t on 1,2,3
+produce t-0 3 acks=all
+consumer one group.id=g auto.offset.reset=earliest auto.commit.interval.ms=1000
+subscribe one t
+run 10s
+expect broken committed-within-what-was-read at CommitSent",
+    },
+    Case {
+        mutation: Mutation::LaterCommitForgotten,
+        script: "setting offsets.topic.num.partitions=1
+topic t on 1,2,3
+consumer one group.id=g auto.offset.reset=earliest auto.commit.interval.ms=1000
+subscribe one t
+produce t-0 1 acks=all
+run 10s
+produce t-0 1 acks=all
+run 5s
+close one
+consumer two group.id=g
+subscribe two t
+run 10s
+expect broken committed-offset-stays at PositionSet why=Committed",
+    },
+    Case {
+        mutation: Mutation::RecordSwallowed,
+        script: "topic t on 1,2,3
+consumer reader t-0
+produce t-0 3 acks=all
+run 900ms
+expect broken position-passes-nothing-over at RecordsReturned count=2",
     },
     Case {
         mutation: Mutation::IsrNeverGrows,

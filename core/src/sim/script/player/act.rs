@@ -1,8 +1,8 @@
 //! What a script does to the world, and by what names it means whom.
 
 use super::{PATIENCE_MS, Player};
-use crate::sim::script::command::{BrokerRef, Command, NodeRef, PacketFate, ProducerSpec};
-use crate::sim::world::client::{Admin, AdminTask, Consumer, Producer, Role};
+use crate::sim::script::command::{BrokerRef, Command, ConsumerSpec, NodeRef, PacketFate, ProducerSpec};
+use crate::sim::world::client::{Act, Admin, AdminTask, Producer, Role};
 use crate::sim::world::network::PacketId;
 use crate::trace::NodeId;
 use crate::types::{BrokerId, Millis};
@@ -55,10 +55,17 @@ impl Player {
                     .add_client(Role::Producer(Producer::new(spec.options())));
                 self.clients.insert(name.clone(), id);
             }
-            Command::Consumer(name, partition, from) => {
-                let role = Role::Consumer(Consumer::new(partition.clone(), *from));
-                let id = self.started()?.add_client(role);
-                self.clients.insert(name.clone(), id);
+            Command::Consumer(name, spec) => self.consumer(name, spec)?,
+            Command::Act(name, act) => {
+                let id = self.client(name)?;
+                let done = self.started()?.act(id, act);
+                done.map_err(|why| format!("{name}: {why}"))?;
+            }
+            Command::Kill(name) => {
+                let id = self.client(name)?;
+                if !self.started()?.kill_client(id) {
+                    return Err(format!("{name} is dead"));
+                }
             }
             Command::Produce {
                 partition,
@@ -275,6 +282,18 @@ impl Player {
         Ok(id)
     }
 
+    /// A consumer of that name, in place of one that may have had it before.
+    fn consumer(&mut self, name: &str, spec: &ConsumerSpec) -> Result<(), String> {
+        let world = self.started()?;
+        let id = world.add_consumer(&spec.options)?;
+        if let Some((partition, from)) = &spec.reads {
+            world.act(id, &Act::Assign(vec![partition.clone()]))?;
+            world.act(id, &Act::Seek(partition.clone(), *from))?;
+        }
+        self.clients.insert(name.to_owned(), id);
+        Ok(())
+    }
+
     /// Waits for the packet, if it is not under way yet, and does it.
     pub(super) fn packet(
         &mut self,
@@ -328,6 +347,10 @@ impl Player {
 
     pub(super) fn node(&self, node: &NodeRef) -> Result<NodeId, String> {
         self.sight()?.node(node)
+    }
+
+    fn client(&self, name: &str) -> Result<NodeId, String> {
+        self.sight()?.client(name)
     }
 }
 

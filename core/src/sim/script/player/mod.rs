@@ -19,7 +19,7 @@ use crate::sim::Teller;
 use crate::sim::host::EPOCH_MS;
 use crate::sim::invariants::{Broken, Checker};
 use crate::sim::world::network::PacketId;
-use crate::sim::world::{COORDINATION, World, WorldOptions, true_state};
+use crate::sim::world::{COORDINATION, FIRST_CLIENT, World, WorldOptions, true_state};
 use crate::trace::{Event, EventId, NodeId};
 use crate::types::{BrokerId, Millis, TopicPartition};
 use crate::view::{ClusterView, RoleView};
@@ -558,6 +558,7 @@ pub fn tell(event: &Event) -> String {
     let who = match event.id.node {
         0 => "world".to_owned(),
         COORDINATION => "coordination".to_owned(),
+        node if node >= FIRST_CLIENT => format!("client {node}"),
         node => format!("broker {node}"),
     };
     format!("{:>6} ms  {who:<12}  {}", event.at_ms - EPOCH_MS, event.fact)

@@ -1,130 +1,307 @@
-//! A consumer without a group: it reads one partition from an offset on, and never stops.
+//! A consumer and the application that it reads for.
+//!
+//! The consumer is the one that the command line runs. The application polls, takes its time over what
+//! it is given, polls again, and says what of it is *processed*: only the world can know that. When it
+//! commits decides what a death in the middle means: before it processes, records may be lost; after,
+//! some may be processed twice; by itself leaves it to `enable.auto.commit`.
 
-use super::metadata::Metadata;
-use super::{ClientCx, ClientOutput, Purpose, RETRY_BACKOFF_MS, Wire, version_of};
-use crate::error::ErrorCode;
-use crate::io::Part;
-use crate::protocol::fetch::{FetchPartition, FetchPartitionResponse, FetchRequest, FetchTopic};
-use crate::protocol::{ApiKey, RequestBody, ResponseBody};
-use crate::record::Batches;
-use crate::trace::{NodeId, WorldFact};
-use crate::types::{LeaderEpoch, Millis, NO_EPOCH, Offset, TopicPartition};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-/// How long the leader may wait for data (`fetch.max.wait.ms`).
-const MAX_WAIT_MS: i32 = 500;
-const MAX_BYTES: i32 = 1 << 20;
+use super::application::{Act, Commits, ConsumerOptions};
+use super::process::Process;
+use crate::client::{ClientCx, ClientInput};
+use crate::config::Settings;
+use crate::consumer::{
+    CommitId, Consumer as Client, ConsumerConfig, ConsumerError, ConsumerEvent, ConsumerRecord, LeaveBy,
+    RebalanceListener,
+};
+use crate::record::compression::PURE_RUST;
+use crate::sim::world::node::address_of;
+use crate::trace::{EventId, Fact, NodeId, WorldFact};
+use crate::types::{BrokerId, Millis, Offset, TopicPartition};
+
+/// An application that hears an error polls again so much later.
+const ERROR_PAUSE_MS: Millis = 1_000;
+/// How long a close may take.
+const CLOSE_MS: Millis = 30_000;
+
+/// Records of one partition that follow each other.
+#[derive(Clone, Debug)]
+struct Piece {
+    partition: TopicPartition,
+    from: Offset,
+    to: Offset,
+    count: u32,
+}
+
+/// What the application is at.
+#[derive(Clone, Debug)]
+enum Work {
+    /// It polls, and is given nothing yet.
+    Polling,
+    /// What it was given is processed when this commit is done.
+    CommittingFirst(CommitId, VecDeque<Piece>),
+    /// From then on these are processed.
+    Processing(Millis, VecDeque<Piece>),
+    /// It polls again when this commit is done.
+    CommittingLast(CommitId),
+}
 
 #[derive(Clone, Debug)]
 pub struct Consumer {
-    pub partition: TopicPartition,
-    /// Next to be read.
-    pub position: Offset,
-    /// Epoch of the leader that was asked last.
-    epoch: LeaderEpoch,
-    asked: bool,
+    pub(super) process: Process,
+    application: Application,
+}
+
+/// The application, and the consumer that it holds.
+#[derive(Clone, Debug)]
+struct Application {
+    id: NodeId,
+    client: Client,
+    commits: Commits,
+    takes_ms: Millis,
+    work: Work,
+    /// False: it is busy with something else.
+    polls: bool,
+    /// A poll is open, and more comes of it by itself.
+    waits: bool,
     not_before: Millis,
 }
 
 impl Consumer {
-    pub fn new(partition: TopicPartition, from: Offset) -> Self {
-        Self {
-            partition,
-            position: from,
-            epoch: NO_EPOCH,
-            asked: false,
-            not_before: 0,
+    /// # Errors
+    /// A setting that a consumer cannot have, in one line.
+    pub fn new(
+        id: NodeId,
+        seed: u64,
+        brokers: &[BrokerId],
+        options: &ConsumerOptions,
+    ) -> Result<Self, String> {
+        let bootstrap: Vec<String> = brokers.iter().map(|id| address_of(*id)).collect();
+        let mut settings = Settings::from([
+            ("bootstrap.servers".to_owned(), bootstrap.join(",")),
+            ("client.id".to_owned(), format!("client-{id}")),
+        ]);
+        settings.extend(options.settings.iter().cloned());
+        let config = ConsumerConfig::read(&settings).map_err(|error| error.to_string())?;
+        Ok(Self {
+            process: Process::new(seed, id),
+            application: Application {
+                id,
+                client: Client::new(config, &PURE_RUST),
+                commits: options.commits,
+                takes_ms: options.takes_ms,
+                work: Work::Polling,
+                polls: true,
+                waits: false,
+                not_before: 0,
+            },
+        })
+    }
+
+    /// The partitions that it has, each with the next offset that it reads.
+    pub fn positions(&self) -> BTreeMap<TopicPartition, Option<Offset>> {
+        let client = &self.application.client;
+        if client.is_closed() {
+            return BTreeMap::new();
         }
+        let at = |partition: TopicPartition| {
+            let reached = client.reached(&partition);
+            (partition, reached)
+        };
+        client.assignment().into_iter().map(at).collect()
+    }
+
+    /// Nothing is left to do but to wait for records, in a group that is complete.
+    pub fn is_idle(&self) -> bool {
+        let Application {
+            client, work, polls, ..
+        } = &self.application;
+        let is_member = !client.subscription().is_empty();
+        let rests = matches!(work, Work::Polling) && (!is_member || client.is_stable());
+        client.is_closed() || !polls || rests
     }
 
     pub(super) fn next_timeout(&self) -> Option<Millis> {
-        // Without a leader it waits for metadata, whose answer comes to it too.
-        (!self.asked && self.not_before > 0).then_some(self.not_before)
+        let own = self.application.next_timeout();
+        own.into_iter()
+            .chain(self.application.client.poll_timeout())
+            .min()
     }
 
-    pub(super) fn go_on(&mut self, cx: &mut ClientCx, wire: &mut Wire, metadata: &mut Metadata) {
-        if self.asked || self.not_before > cx.now {
-            return;
+    /// The application does that now.
+    ///
+    /// # Errors
+    /// What the consumer answers when it cannot be done.
+    pub(super) fn act(&mut self, now: Millis, cause: EventId, act: &Act) -> Result<(), String> {
+        let cx = &mut self.process.cx(now, cause);
+        let done = self.application.act(cx, act);
+        self.application.go_on(cx);
+        done.map_err(|error| error.to_string())
+    }
+
+    pub(super) fn handle(&mut self, now: Millis, cause: EventId, input: &ClientInput) {
+        let cx = &mut self.process.cx(now, cause);
+        self.application.client.handle(cx, input);
+        self.application.go_on(cx);
+    }
+
+    pub(super) fn tick(&mut self, now: Millis, cause: EventId) {
+        let cx = &mut self.process.cx(now, cause);
+        let client = &mut self.application.client;
+        if client.poll_timeout().is_some_and(|due| due <= now) {
+            client.handle(cx, &ClientInput::Tick);
+        }
+        self.application.go_on(cx);
+    }
+}
+
+impl Application {
+    fn next_timeout(&self) -> Option<Millis> {
+        match &self.work {
+            Work::Processing(due_ms, _) => Some(*due_ms),
+            Work::Polling if self.polls && self.not_before > 0 => Some(self.not_before),
+            _ => None,
+        }
+    }
+
+    fn act(&mut self, cx: &mut ClientCx, act: &Act) -> Result<(), ConsumerError> {
+        let client = &mut self.client;
+        match act {
+            Act::Subscribe(topics) => {
+                let topics = topics.iter().map(|topic| Arc::from(&**topic)).collect();
+                client.subscribe(cx, topics, RebalanceListener::Absent)?;
+            }
+            Act::Unsubscribe => client.unsubscribe(cx)?,
+            Act::Assign(partitions) => client.assign(cx, partitions.iter().cloned().collect())?,
+            Act::Seek(partition, to) => client.seek(cx, partition, &(*to).into())?,
+            Act::SeekTo(partition, strategy) => {
+                client.seek_to(cx, std::slice::from_ref(partition), *strategy)?;
+            }
+            Act::Commit => _ = client.commit_sync(cx, None)?,
+            Act::Close => client.close(cx, CLOSE_MS, LeaveBy::Default),
+            Act::Busy => self.polls = false,
+            Act::Poll => self.polls = true,
+        }
+        if matches!(act, Act::Subscribe(_) | Act::Unsubscribe | Act::Assign(_)) {
+            self.waits = false;
+        }
+        Ok(())
+    }
+
+    /// Goes on as far as it can.
+    fn go_on(&mut self, cx: &mut ClientCx) {
+        while self.hear(cx) || self.work(cx) {}
+    }
+
+    /// Takes an event in; false when there is none.
+    fn hear(&mut self, cx: &mut ClientCx) -> bool {
+        let Some(event) = self.client.next_event() else {
+            return false;
+        };
+        match event {
+            ConsumerEvent::Committed { id, result, .. } => {
+                let work = std::mem::replace(&mut self.work, Work::Polling);
+                self.work = match work {
+                    // What could not be committed is somebody else's to process.
+                    Work::CommittingFirst(awaited, pieces) if awaited == id && result.is_ok() => {
+                        Work::Processing(cx.now + self.takes_ms, pieces)
+                    }
+                    Work::CommittingFirst(awaited, _) | Work::CommittingLast(awaited) if awaited == id => {
+                        Work::Polling
+                    }
+                    other => other,
+                };
+            }
+            ConsumerEvent::Failed(_) => {
+                self.waits = false;
+                self.not_before = cx.now + ERROR_PAUSE_MS;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Does the next piece of work; false when there is none now.
+    fn work(&mut self, cx: &mut ClientCx) -> bool {
+        match &mut self.work {
+            Work::Processing(due_ms, _) if *due_ms > cx.now => false,
+            Work::Processing(_, pieces) => {
+                let pieces = std::mem::take(pieces);
+                self.processed(cx, pieces);
+                true
+            }
+            Work::Polling => self.poll(cx),
+            Work::CommittingFirst(..) | Work::CommittingLast(_) => false,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut ClientCx) -> bool {
+        let reads = !self.client.subscription().is_empty() || !self.client.assignment().is_empty();
+        let may = self.polls && reads && self.not_before <= cx.now && !self.client.is_closed();
+        if !may || (self.waits && !self.client.has_records()) {
+            return false;
         }
         self.not_before = 0;
-        let Some((leader, epoch)) = metadata.leader(cx.now, &self.partition) else {
-            return;
+        let records = self.client.poll(cx);
+        self.waits = records.is_empty();
+        if self.waits {
+            return false;
+        }
+        let pieces = in_pieces(&records);
+        let commits_first = self.commits == Commits::Before;
+        self.work = match commits_first.then(|| self.client.commit_sync(cx, None)) {
+            Some(Ok(id)) => Work::CommittingFirst(id, pieces),
+            _ => Work::Processing(cx.now + self.takes_ms, pieces),
         };
-        self.epoch = epoch;
-        let body = RequestBody::Fetch(FetchRequest {
-            max_wait_ms: MAX_WAIT_MS,
-            min_bytes: 1,
-            topics: vec![FetchTopic {
-                name: (&*self.partition.topic).into(),
-                topic_id: Default::default(),
-                partitions: vec![FetchPartition {
-                    partition: self.partition.partition,
-                    current_leader_epoch: epoch,
-                    fetch_offset: self.position,
-                    max_bytes: MAX_BYTES,
-                    ..FetchPartition::default()
-                }],
-            }],
-            ..FetchRequest::default()
-        });
-        wire.send(cx, leader, version_of(ApiKey::Fetch), &body, Purpose::Own);
-        self.asked = true;
+        true
     }
 
-    pub(super) fn answered(
-        &mut self,
-        cx: &mut ClientCx,
-        metadata: &mut Metadata,
-        client: NodeId,
-        body: Option<ResponseBody>,
-    ) {
-        self.asked = false;
-        let part = match body {
-            Some(ResponseBody::Fetch(answer)) if answer.error_code == ErrorCode::None => {
-                let parts = answer.topics.into_iter().flat_map(|topic| topic.partitions);
-                parts.into_iter().next()
-            }
-            _ => None,
-        };
-        match part {
-            Some(part) if part.error_code == ErrorCode::None => self.take(cx, client, &part),
-            Some(part) if part.error_code == ErrorCode::OffsetOutOfRange => {
-                cx.out.push(ClientOutput::Fact(WorldFact::OffsetOutOfRange {
+    fn processed(&mut self, cx: &mut ClientCx, pieces: VecDeque<Piece>) {
+        for Piece {
+            partition,
+            from,
+            to,
+            count,
+        } in pieces
+        {
+            let client = self.id;
+            cx.cause = cx.emit(|| {
+                Fact::World(WorldFact::RecordsProcessed {
                     client,
-                    partition: self.partition.clone(),
-                    offset: self.position,
-                }));
-                self.later(cx.now);
-                metadata.refresh(cx.now);
-            }
-            _ => {
-                self.later(cx.now);
-                metadata.forget(cx.now, &self.partition);
-            }
+                    partition,
+                    from,
+                    to,
+                    count,
+                })
+            });
         }
+        let commits_last = self.commits == Commits::After;
+        self.work = match commits_last.then(|| self.client.commit_sync(cx, None)) {
+            Some(Ok(id)) => Work::CommittingLast(id),
+            _ => Work::Polling,
+        };
     }
+}
 
-    fn later(&mut self, now: Millis) {
-        self.not_before = now + RETRY_BACKOFF_MS;
-    }
-
-    fn take(&mut self, cx: &mut ClientCx, client: NodeId, part: &FetchPartitionResponse) {
-        let from = self.position;
-        for piece in part.records.iter().flatten() {
-            let Part::Bytes(bytes) = piece else { continue };
-            for batch in Batches::new(bytes.clone()) {
-                // The last one may be cut off.
-                let Ok(batch) = batch else { break };
-                self.position = self.position.max(batch.header.next_offset());
+/// The records by partition, in the order in which they were returned.
+fn in_pieces(records: &[ConsumerRecord]) -> VecDeque<Piece> {
+    let mut pieces: VecDeque<Piece> = VecDeque::new();
+    for record in records {
+        let partition = record.partition.clone();
+        match pieces.back_mut().filter(|last| last.partition == partition) {
+            Some(last) => {
+                last.to = record.offset + 1;
+                last.count += 1;
             }
-        }
-        if self.position > from {
-            cx.out.push(ClientOutput::Fact(WorldFact::RecordsRead {
-                client,
-                partition: self.partition.clone(),
-                from,
-                to: self.position,
-                epoch: self.epoch,
-            }));
+            None => pieces.push_back(Piece {
+                partition,
+                from: record.offset,
+                to: record.offset + 1,
+                count: 1,
+            }),
         }
     }
+    pieces
 }

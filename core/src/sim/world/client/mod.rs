@@ -1,13 +1,16 @@
-//! Who uses the cluster: simple clients that follow a script, and behave on the wire as Kafka's own do
-//! where it matters for what is safe.
+//! Who uses the cluster, as a script says.
 //!
 //! A client is a value like a broker: it is told of answers and of time, and says what it wants to
-//! send. It learns from Metadata who leads, learns again when an answer says that it was wrong, and
-//! tries again what may be tried again.
+//! send. A consumer is the one of the core, with an application that reads by it. Producers and the
+//! administrator are simple clients that behave on the wire as Kafka's own do where it matters for what
+//! is safe: they learn from Metadata who leads, learn again when an answer says that it was wrong, and
+//! try again what may be tried again.
 
 mod admin;
+mod application;
 mod consumer;
 mod metadata;
+mod process;
 mod producer;
 
 use std::collections::BTreeMap;
@@ -15,16 +18,18 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 pub use admin::{Admin, AdminTask};
+pub use application::{Act, Commits, ConsumerOptions};
 pub use consumer::Consumer;
 pub use producer::{Producer, ProducerOptions, read_value};
 
 use metadata::Metadata;
 
+use crate::client::{ClientInput, ClientOutput as Wish};
 use crate::protocol::{
     ApiKey, RequestBody, RequestHeader, ResponseBody, SendId, SentAs, decode_response, encode_request,
 };
-use crate::trace::{EventId, NodeId, WorldFact};
-use crate::types::{BrokerId, Millis, Rng};
+use crate::trace::{Event, EventId, NodeId, WorldFact};
+use crate::types::{BrokerId, Millis};
 
 /// A failed request is tried again after so long (`retry.backoff.ms`).
 const RETRY_BACKOFF_MS: Millis = 100;
@@ -34,7 +39,8 @@ pub const REQUEST_TIMEOUT_MS: Millis = 30_000;
 /// What a client is handed when it is its turn.
 pub struct ClientCx<'a> {
     pub now: Millis,
-    pub rng: &'a mut Rng,
+    /// What happens now follows from that.
+    pub cause: EventId,
     pub out: &'a mut Vec<ClientOutput>,
 }
 
@@ -56,6 +62,8 @@ pub enum ClientOutput {
 #[derive(Clone, Debug)]
 pub struct ClientNode {
     pub id: NodeId,
+    /// Its process was killed.
+    pub is_dead: bool,
     /// When it wants to be called.
     due: Option<Millis>,
     wire: Wire,
@@ -69,7 +77,7 @@ pub struct ClientNode {
 #[derive(Clone, Debug)]
 pub enum Role {
     Producer(Producer),
-    Consumer(Consumer),
+    Consumer(Box<Consumer>),
     Admin(Admin),
 }
 
@@ -129,6 +137,7 @@ impl ClientNode {
     pub fn new(id: NodeId, brokers: Vec<BrokerId>, role: Role) -> Self {
         Self {
             id,
+            is_dead: false,
             due: None,
             wire: Wire {
                 client: id,
@@ -143,10 +152,19 @@ impl ClientNode {
 
     /// Nothing is awaited and nothing is left to do.
     pub fn is_idle(&self) -> bool {
-        match &self.role {
-            Role::Producer(producer) => producer.is_idle(),
-            Role::Consumer(_) => true,
-            Role::Admin(admin) => admin.is_idle(),
+        self.is_dead
+            || match &self.role {
+                Role::Producer(producer) => producer.is_idle(),
+                Role::Consumer(consumer) => consumer.is_idle(),
+                Role::Admin(admin) => admin.is_idle(),
+            }
+    }
+
+    /// The facts and wishes of a client of the core since the last call.
+    pub(super) fn take(&mut self) -> (Vec<Event>, Vec<Wish>) {
+        match &mut self.role {
+            Role::Consumer(consumer) => consumer.process.take(),
+            _ => Default::default(),
         }
     }
 
@@ -156,9 +174,16 @@ impl ClientNode {
 
     /// To be called when something was done to it: it is asked for its time-out much more often.
     pub(super) fn note_timeout(&mut self) {
+        if self.is_dead {
+            self.due = None;
+            return;
+        }
         let own = match &self.role {
             Role::Producer(producer) => producer.next_timeout(&self.metadata),
-            Role::Consumer(consumer) => consumer.next_timeout(),
+            Role::Consumer(consumer) => {
+                self.due = consumer.next_timeout();
+                return;
+            }
             Role::Admin(admin) => admin.next_timeout(),
         };
         let metadata = self.metadata.next_timeout();
@@ -166,11 +191,32 @@ impl ClientNode {
     }
 
     pub(super) fn tick(&mut self, cx: &mut ClientCx) {
+        if let Role::Consumer(consumer) = &mut self.role {
+            return consumer.tick(cx.now, cx.cause);
+        }
         self.metadata.tick(cx, &mut self.wire);
         self.go_on(cx);
     }
 
-    /// An answer came, or (`None`) will not come.
+    /// Something happened to a client of the core.
+    pub(super) fn handle(&mut self, cx: &mut ClientCx, input: &ClientInput) {
+        if let Role::Consumer(consumer) = &mut self.role {
+            consumer.handle(cx.now, cx.cause, input);
+        }
+    }
+
+    /// Its application does that.
+    ///
+    /// # Errors
+    /// It is no consumer, or one that cannot do it.
+    pub(super) fn act(&mut self, cx: &mut ClientCx, act: &Act) -> Result<(), String> {
+        match &mut self.role {
+            Role::Consumer(consumer) => consumer.act(cx.now, cx.cause, act),
+            _ => Err(format!("client {} is no consumer", self.id)),
+        }
+    }
+
+    /// An answer came to a simple client, or (`None`) will not come.
     pub(super) fn answered(&mut self, cx: &mut ClientCx, id: SendId, answer: Option<&Bytes>) {
         let Some((sent, purpose)) = self.wire.awaited.remove(&id) else {
             return;
@@ -180,7 +226,7 @@ impl ClientNode {
             Purpose::Metadata => self.metadata.answered(cx, body),
             Purpose::Own => match &mut self.role {
                 Role::Producer(producer) => producer.answered(cx, &mut self.metadata, self.id, id, body),
-                Role::Consumer(consumer) => consumer.answered(cx, &mut self.metadata, self.id, body),
+                Role::Consumer(_) => {}
                 Role::Admin(admin) => admin.answered(cx, &mut self.metadata, self.id, body),
             },
         }
@@ -197,7 +243,7 @@ impl ClientNode {
         } = self;
         match role {
             Role::Producer(producer) => producer.go_on(cx, wire, metadata, *id),
-            Role::Consumer(consumer) => consumer.go_on(cx, wire, metadata),
+            Role::Consumer(_) => return,
             Role::Admin(admin) => admin.go_on(cx, wire, metadata),
         }
         metadata.tick(cx, wire);

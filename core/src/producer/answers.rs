@@ -151,11 +151,13 @@ impl Producer {
             return;
         };
         let (code, error) = (answer.error_code, error_of(answer, &batch.partition));
-        if code.is_retriable() {
-            return self.give_up(cx, &batch, &error);
-        }
         self.fail_batch(cx, &batch, &error, |nth| error_of_record(answer, nth, &error));
-        self.idempotence.refused(&batch);
+        // An earlier attempt may have been stored, even if this one was refused for good.
+        if code.is_retriable() || batch.attempts > 0 {
+            self.doubt(cx, &batch);
+        } else {
+            self.idempotence.refused(&batch);
+        }
         let is_fatal = matches!(
             code,
             ErrorCode::ClusterAuthorizationFailed | ErrorCode::UnsupportedVersion

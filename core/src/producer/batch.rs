@@ -12,7 +12,7 @@ use crate::record::header::add_to_sequence;
 use crate::record::varint::size_of_varlong;
 use crate::record::{Batch, BatchBuilder, BatchHeader, Codec, Compression, HEADER_BYTES, Header, Record};
 use crate::trace::EventId;
-use crate::types::{BrokerId, LeaderEpoch, Millis, ProducerEpoch, ProducerId, Sequence, TopicPartition};
+use crate::types::{LeaderEpoch, Millis, ProducerEpoch, ProducerId, Sequence, TopicPartition};
 
 /// Numbers the batches of a producer, from 0.
 pub(super) type BatchId = u64;
@@ -83,8 +83,7 @@ pub(super) struct ProducerBatch {
     pub attempts: u32,
     /// After a failure: not before.
     pub retry_at: Millis,
-    /// The leader at the last attempt, and its epoch: after a failure another is tried at once (KIP-951).
-    pub sent_to: Option<BrokerId>,
+    /// The leader's epoch at the last attempt: after a failure another leader is tried at once (KIP-951).
     pub sent_epoch: Option<LeaderEpoch>,
     /// Its producer and first sequence number, once it was drained.
     pub identity: Option<Identity>,
@@ -120,7 +119,6 @@ impl ProducerBatch {
             memory_bytes: 0,
             attempts: 0,
             retry_at: 0,
-            sent_to: None,
             sent_epoch: None,
             identity: None,
             is_part: false,

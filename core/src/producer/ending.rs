@@ -147,6 +147,11 @@ impl Producer {
     /// Fails a batch of which nobody knows whether it was stored.
     pub(super) fn give_up(&mut self, cx: &mut ClientCx, batch: &ProducerBatch, error: &ProducerError) {
         self.fail_batch(cx, batch, error, |_| error.clone());
+        self.doubt(cx, batch);
+    }
+
+    /// Nobody knows whether the batch, which has failed, was stored.
+    pub(super) fn doubt(&mut self, cx: &mut ClientCx, batch: &ProducerBatch) {
         if let Some(next) = self.idempotence.gave_up(batch) {
             emit(cx, || ProducerFact::SequenceUnresolved {
                 partition: batch.partition.clone(),

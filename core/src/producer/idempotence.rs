@@ -8,6 +8,9 @@
 //! raised and the partition begins at 0. A batch that a broker has refused for good surely left a gap:
 //! what comes after it is numbered anew, in a higher epoch.
 //!
+//! A broker that knows nothing of a producer takes the first number that comes for the first there is. So
+//! until it has acknowledged a batch of the producer there is one under way, for each partition.
+//!
 //! Invariants
 //! - batches of a partition are numbered in the order in which they were filled, and go again in it
 //! - a number is never given to other records within an epoch
@@ -27,6 +30,8 @@ struct Numbers {
     next: Sequence,
     /// The number after the last one that was acknowledged.
     acked: Sequence,
+    /// A batch of this id was acknowledged: the leader tells a gap when it sees one.
+    is_known: bool,
     /// Numbered batches that have not ended, under way or waiting for another attempt, in order.
     open: VecDeque<BatchId>,
 }
@@ -80,6 +85,7 @@ impl Idempotence {
             epoch: -1,
             next: 0,
             acked: 0,
+            is_known: false,
             open: VecDeque::new(),
         })
     }
@@ -101,7 +107,10 @@ impl Idempotence {
         match batch.identity {
             // One that goes again is the first that has not ended.
             Some(_) => first.is_none_or(|first| *first == batch.id),
-            None => is_settled && (first.is_none() || (numbers.id, numbers.epoch) == identity),
+            None if first.is_some() => {
+                is_settled && numbers.is_known && (numbers.id, numbers.epoch) == identity
+            }
+            None => is_settled,
         }
     }
 
@@ -120,7 +129,7 @@ impl Idempotence {
     }
 
     /// Numbered batches of the partition that have not ended, in order.
-    pub fn open(&self, partition: &TopicPartition) -> impl Iterator<Item = BatchId> + '_ {
+    fn open(&self, partition: &TopicPartition) -> impl Iterator<Item = BatchId> + '_ {
         let numbers = self.partitions.get(partition).into_iter();
         numbers.flat_map(|numbers| numbers.open.iter().copied())
     }
@@ -169,6 +178,7 @@ impl Idempotence {
             self.close(batch);
         }
         let numbers = self.numbers(partition);
+        numbers.is_known |= numbers.id == id;
         if (numbers.id, numbers.epoch) == (id, epoch) {
             let end = sequence_after(first, records);
             if is_later(end, numbers.acked) {
@@ -309,6 +319,7 @@ impl Idempotence {
 
 impl Numbers {
     fn begin(&mut self, id: ProducerId, epoch: ProducerEpoch) {
+        self.is_known &= self.id == id;
         (self.id, self.epoch, self.next, self.acked) = (id, epoch, 0, 0);
     }
 }

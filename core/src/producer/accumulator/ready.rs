@@ -167,35 +167,22 @@ impl Accumulator {
                 continue;
             };
             let backs_off = batch.attempts > 0 && batch.sent_epoch == epoch && batch.retry_at > now;
-            if backs_off || !idempotence.may_send(batch) || self.is_elsewhere(batch, node, idempotence) {
+            if backs_off || !idempotence.may_send(batch) {
                 continue;
             }
             if !drained.is_empty() && bytes + batch.estimated_bytes() > most_bytes {
                 break;
             }
             let (id, why) = (batch.id, self.reason(batch, queued, now, hurry));
-            bytes += self.take(id, (node, epoch), idempotence);
+            bytes += self.take(id, epoch, idempotence);
             self.drained_last.insert(node, partition);
             drained.push(Drained { batch: id, why });
         }
         drained
     }
 
-    /// Batches before this one are under way to a former leader. The new one may know nothing of the
-    /// producer, and would take the first numbers that come for the first there are.
-    fn is_elsewhere(&self, batch: &ProducerBatch, node: BrokerId, idempotence: &Idempotence) -> bool {
-        let open = idempotence.open(&batch.partition);
-        let mut earlier = open.filter_map(|open| self.batches.get(&open));
-        batch.identity.is_none() && earlier.any(|earlier| earlier.sent_to != Some(node))
-    }
-
     /// Takes the batch out of its queue, numbered and sealed; its bytes.
-    fn take(
-        &mut self,
-        id: BatchId,
-        (node, epoch): (BrokerId, Option<LeaderEpoch>),
-        idempotence: &mut Idempotence,
-    ) -> usize {
+    fn take(&mut self, id: BatchId, epoch: Option<LeaderEpoch>, idempotence: &mut Idempotence) -> usize {
         let Some(batch) = self.batches.get_mut(&id) else {
             return 0;
         };
@@ -203,7 +190,7 @@ impl Accumulator {
             batch.identity = idempotence.number(batch);
         }
         let ratio = batch.seal();
-        (batch.sent_to, batch.sent_epoch) = (Some(node), epoch);
+        batch.sent_epoch = epoch;
         batch.is_queued = false;
         let (partition, bytes) = (batch.partition.clone(), batch.estimated_bytes());
         self.queue(&partition).pop_front();

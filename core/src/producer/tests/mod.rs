@@ -1,6 +1,9 @@
 mod batching;
 mod cluster;
 mod failing;
+mod naming;
+mod placing;
 mod restarts;
+mod schedules;
 mod script;
 mod sending;

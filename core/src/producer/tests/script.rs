@@ -34,6 +34,8 @@ pub struct Script {
     /// The epoch in which the next producer id begins.
     pub first_epoch: ProducerEpoch,
     ids: i64,
+    /// What is answered instead of ids, the first first.
+    pub id_errors: Vec<ErrorCode>,
     /// Produce requests that are not answered.
     pub open: Vec<Heard>,
     /// Connections that the producer closed.
@@ -54,6 +56,7 @@ impl Script {
             leaders: leaders.to_vec(),
             first_epoch: 0,
             ids: PRODUCER_ID,
+            id_errors: Vec::new(),
             open: Vec::new(),
             closed: Vec::new(),
             ended: Ended::new(),
@@ -131,6 +134,10 @@ impl Script {
     }
 
     fn give_id(&mut self) -> InitProducerIdResponse {
+        if !self.id_errors.is_empty() {
+            let code = self.id_errors.remove(0).code();
+            return message(|answer: &mut InitProducerIdResponse| answer.error_code = code);
+        }
         let (id, epoch) = (self.ids, self.first_epoch);
         self.ids += 1;
         message(|answer: &mut InitProducerIdResponse| {
@@ -195,6 +202,17 @@ impl Script {
         let values = batches(&heard).remove(0).values;
         self.ok(&heard, 0);
         values
+    }
+
+    /// How many records went to each partition.
+    pub fn chosen(&self) -> BTreeMap<PartitionIndex, usize> {
+        let mut chosen = BTreeMap::new();
+        for fact in &self.facts {
+            if let ProducerFact::RecordAppended { partition, .. } = fact {
+                *chosen.entry(partition.partition).or_default() += 1;
+            }
+        }
+        chosen
     }
 
     pub fn told(&self) -> Vec<String> {

@@ -4,7 +4,7 @@ use super::cluster::*;
 use crate::client::tests::{create_topic, read_partition};
 use crate::error::ErrorCode;
 use crate::producer::partitioner::murmur2;
-use crate::producer::{Data, ProducerRecord};
+use crate::producer::{Data, ProducerError, ProducerInterceptor, ProducerRecord, RecordMetadata, Stages};
 use crate::trace::ProducerFact;
 
 #[test]
@@ -184,4 +184,67 @@ fn batches_are_compressed_and_log_append_time_is_told() {
         });
         assert_eq!(packed.unwrap() > 1_600, codec == "none", "{codec}: {packed:?}");
     }
+}
+
+/// Marks the value, and fails at the record's end, saying what that was.
+#[derive(Clone, Debug)]
+struct Marks;
+
+impl ProducerInterceptor for Marks {
+    fn name(&self) -> &str {
+        "marks"
+    }
+
+    fn on_send(&mut self, record: &ProducerRecord) -> Result<ProducerRecord, String> {
+        match &record.value {
+            Data::Text(text) => Ok(ProducerRecord {
+                value: Data::Text(format!("{text}!")),
+                ..record.clone()
+            }),
+            _ => Err("no text".to_owned()),
+        }
+    }
+
+    fn on_acknowledgement(
+        &mut self,
+        metadata: &RecordMetadata,
+        error: Option<&ProducerError>,
+    ) -> Result<(), String> {
+        let (place, offset) = (&metadata.partition, metadata.offset);
+        Err(format!(
+            "{place} {offset} {}",
+            if error.is_some() { "failed" } else { "good" }
+        ))
+    }
+
+    fn boxed_clone(&self) -> Box<dyn ProducerInterceptor> {
+        Box::new(self.clone())
+    }
+}
+
+#[test]
+fn interceptors_see_a_record_before_and_once_after_and_their_failures_harm_nothing() {
+    let config = config(&[]);
+    let stages = Stages::named(&config).unwrap().interceptor(Box::new(Marks));
+    let mut scene = Scene::staged(&[], 1, &[], config, stages);
+    scene.send(0, &["a"]);
+    scene.advance(1_000);
+    scene.send_record(ProducerRecord::new("t", Data::Integer(1)));
+    scene.send_record(ProducerRecord::new("t", "b").partition(-3));
+    assert_eq!(scene.stored(0), ["a!"]);
+    let said: Vec<String> = scene
+        .facts
+        .iter()
+        .filter(|fact| matches!(fact, ProducerFact::InterceptorFailed { .. }))
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "interceptor marks fails: t-0 0 good",
+            "interceptor marks fails: no text",
+            "interceptor marks fails: t--1 -1 failed",
+            "interceptor marks fails: t--3 -1 failed",
+        ]
+    );
 }

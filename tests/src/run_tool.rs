@@ -62,13 +62,15 @@ impl Drop for KafkasTools {
 pub struct OurTools;
 
 /// Kafka's name for a tool, and ours.
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 10] = [
     ("TopicCommand", "topics"),
     ("ConfigCommand", "configs"),
     ("GetOffsetShell", "get-offsets"),
     ("LeaderElectionCommand", "leader-election"),
     ("reassign.ReassignPartitionsCommand", "reassign-partitions"),
     ("consumer.ConsoleConsumer", "console-consumer"),
+    ("ConsoleProducer", "console-producer"),
+    ("ProducerPerformance", "producer-perf-test"),
     ("consumer.group.ConsumerGroupCommand", "consumer-groups"),
     ("ConsumerPerformance", "consumer-perf-test"),
 ];

@@ -3,7 +3,7 @@
 //!
 //! That they print what Kafka's print, `kafka_tools.rs` shows.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use highwater_core::record::{BatchBuilder, Codec};
@@ -22,7 +22,9 @@ fn broker_with(count: u32) -> TestBroker {
     let broker = TestBroker::start(SETTINGS);
     let mut client = WireClient::connect(&broker.address());
     create_topic(&mut client, "t", 1, &[]).expect("a topic");
-    add(&broker, 0..count);
+    if count > 0 {
+        add(&broker, 0..count);
+    }
     broker
 }
 
@@ -53,7 +55,7 @@ fn read(output: &Output) -> (String, String, Option<i32>) {
     (text(&output.stdout), text(&output.stderr), output.status.code())
 }
 
-/// A console consumer that goes on until it is stopped.
+/// A tool that goes on until it is stopped.
 struct Running {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -61,7 +63,10 @@ struct Running {
 
 impl Running {
     fn start(broker: &TestBroker, options: &str) -> Self {
-        let mut command = tool("console-consumer", &broker.address(), options);
+        Self::spawn(tool("console-consumer", &broker.address(), options))
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("run the tool");
         let lines = BufReader::new(child.stdout.take().expect("stdout is piped"));
@@ -184,6 +189,79 @@ fn a_reader_that_has_seen_enough_ends_the_consumer() {
 }
 
 #[test]
+fn a_producer_that_is_stopped_sends_what_it_read() {
+    let broker = broker_with(0);
+    // It lingers for longer than anybody would wait.
+    let mut command = tool(
+        "console-producer",
+        &broker.address(),
+        "--topic t --timeout 100000",
+    );
+    command.args(["--command-property", "delivery.timeout.ms=200000"]);
+    command.stdin(Stdio::piped());
+    let mut running = Running::spawn(command);
+    let mut input = running.child.stdin.take().expect("stdin is piped");
+    let mut reader = Running::start(&broker, "--topic t --from-beginning");
+    // A batch that has no room any more goes out by itself: then the line after it has been read, too.
+    let (long, last) = ("x".repeat(20_000), "y".repeat(100));
+    write!(input, "{long}\n{last}\n").expect("write lines");
+    assert_eq!(reader.next_line(), long);
+    let (complaint, code) = running.end("-INT");
+    assert_eq!((&*complaint, code), ("", Some(130)));
+    assert_eq!(reader.next_line(), last);
+    assert_eq!(reader.end("-INT").1, Some(130));
+}
+
+#[test]
+fn records_that_cannot_be_sent_are_named_and_the_others_are_sent() {
+    let broker = broker_with(0);
+    let options = "--topic t --command-property max.request.size=1000";
+    let mut command = tool("console-producer", &broker.address(), options);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.stderr(Stdio::piped()).spawn().expect("run the tool");
+    let mut input = child.stdin.take().expect("stdin is piped");
+    write!(input, "short\n{}\nlast\n", "x".repeat(2000)).expect("write lines");
+    drop(input);
+    let (_, complaint, code) = read(&child.wait_with_output().expect("it ends"));
+    let begin = "highwater: Error when sending message to topic t with key: null, value: 2000 bytes with error: \
+                 The message is ";
+    assert!(complaint.starts_with(begin), "{complaint}");
+    assert_eq!((complaint.lines().count(), code), (1, Some(1)));
+    let all = "--topic t --from-beginning --max-messages 2";
+    assert_eq!(run("console-consumer", &broker, all).0, "short\nlast\n");
+}
+
+#[test]
+fn the_writing_of_records_is_measured() {
+    let broker = broker_with(0);
+    let options = "--topic t --num-records 5000 --record-size 100 --throughput -1 --warmup-records 1000 \
+                   --command-property linger.ms=0";
+    let (said, complaint, code) = run("producer-perf-test", &broker, options);
+    assert_eq!((&*complaint, code), ("", Some(0)));
+    let lines: Vec<&str> = said.lines().collect();
+    let begins = [
+        "Warmup first 1000 records. Steady state results will print after the complete test summary.",
+        "5000 records sent, ",
+        "4000 steady state records sent, ",
+    ];
+    assert_eq!(lines.len(), begins.len(), "{said}");
+    for (line, begin) in lines.iter().zip(begins) {
+        assert!(line.starts_with(begin), "{said}");
+    }
+    let (said, _, _) = run(
+        "consumer-perf-test",
+        &broker,
+        "--topic t --num-records 5000 --hide-header",
+    );
+    let figures: Vec<&str> = said.trim().split(", ").collect();
+    assert_eq!(
+        figures.get(2..5).map(|some| (some[0], some[2])),
+        Some(("0.4768", "5000")),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_is_wrong_is_said_in_one_line() {
     let broker = broker_with(1);
     let nowhere = format!("127.0.0.1:{}", free_port());
@@ -264,6 +342,41 @@ fn what_is_wrong_is_said_in_one_line() {
             "consumer-groups",
             "--reset-offsets --group g --to-earliest --dry-run",
             "highwater: One of the reset scopes should be defined: --all-topics, --topic.",
+        ),
+        (
+            "console-producer",
+            "--topic t --request-required-acks 2",
+            "highwater: Invalid value 2 for configuration acks: ",
+        ),
+        (
+            "console-producer",
+            "--topic t --line-reader x",
+            "highwater: --line-reader x: not known here",
+        ),
+        (
+            "console-producer",
+            "--topic t --property headers.separator=:",
+            "highwater: headers.separator and headers.key.separator may not be equal",
+        ),
+        (
+            "producer-perf-test",
+            "--topic t --num-records 1 --throughput -1",
+            "error: the following required arguments were not provided:",
+        ),
+        (
+            "producer-perf-test",
+            "--topic t --num-records 1 --throughput -1 --record-size 1 --command-property acks",
+            "highwater: Invalid property: acks",
+        ),
+        (
+            "producer-perf-test",
+            "--topic t --num-records 2 --throughput -1 --payload-file no/such",
+            "highwater: cannot read no/such: ",
+        ),
+        (
+            "producer-perf-test",
+            "--topic a/b --num-records 1 --throughput -1 --record-size 1",
+            "highwater: record 0: INVALID_TOPIC_EXCEPTION: Invalid topics: [a/b]",
         ),
         (
             "consumer-perf-test",

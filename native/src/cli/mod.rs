@@ -3,6 +3,7 @@
 mod client;
 mod configs;
 mod console_consumer;
+mod console_producer;
 mod consumer_groups;
 mod consumer_perf_test;
 mod datetime;
@@ -14,6 +15,7 @@ mod include_list;
 mod leader_election;
 mod moves;
 mod numbers;
+mod producer_perf_test;
 mod properties;
 mod reassign_partitions;
 mod server;
@@ -50,11 +52,15 @@ enum Command {
     DeleteRecords(delete_records::Arguments),
     /// Prints the records of topics, as kafka-console-consumer.sh does.
     ConsoleConsumer(console_consumer::Arguments),
+    /// Sends lines as records, as kafka-console-producer.sh does.
+    ConsoleProducer(console_producer::Arguments),
     /// Lists, describes and deletes consumer groups and changes their offsets, as
     /// kafka-consumer-groups.sh does.
     ConsumerGroups(consumer_groups::Arguments),
     /// Measures how fast records are read, as kafka-consumer-perf-test.sh does.
     ConsumerPerfTest(consumer_perf_test::Arguments),
+    /// Measures how fast records are written, as kafka-producer-perf-test.sh does.
+    ProducerPerfTest(producer_perf_test::Arguments),
     /// Plays a script in a simulated cluster, or searches many random ones for a mistake.
     Sim(sim::Arguments),
     /// Elects leaders of partitions, as kafka-leader-election.sh does.
@@ -87,6 +93,8 @@ pub fn run() -> ExitCode {
         Command::ConsoleConsumer(arguments) => console_consumer::run(&arguments),
         Command::ConsumerGroups(arguments) => consumer_groups::run(&arguments),
         Command::ConsumerPerfTest(arguments) => consumer_perf_test::run(&arguments),
+        Command::ConsoleProducer(arguments) => console_producer::run(&arguments),
+        Command::ProducerPerfTest(arguments) => producer_perf_test::run(&arguments),
         Command::Up(arguments) => up::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
     };

@@ -44,6 +44,16 @@ impl CoreClient for highwater_core::consumer::Consumer {
     }
 }
 
+impl CoreClient for highwater_core::producer::Producer {
+    fn handle(&mut self, cx: &mut ClientCx, input: &ClientInput) {
+        self.handle(cx, input);
+    }
+
+    fn poll_timeout(&self) -> Option<Millis> {
+        self.poll_timeout()
+    }
+}
+
 /// Hears every fact of a client; called under its lock, so it may not wait.
 pub type Listener = Box<dyn FnMut(&Event) + Send>;
 

@@ -13,13 +13,15 @@
 //! ```
 //!
 //! Reading order: [`hosted`] (the lock and what happens under it), [`caller`] (what connections report),
-//! [`consumer`] (a consumer whose calls wait, as Java's do), [`warnings`] (what a user should hear of).
+//! [`consumer`] and [`producer`] (whose calls wait, as Java's do), [`warnings`] (what a user should hear of).
 
 mod caller;
 pub mod consumer;
 mod hosted;
+pub mod producer;
 mod warnings;
 
 pub use consumer::{KafkaConsumer, Polled};
 pub use hosted::{CoreClient, Hosted, Listener};
+pub use producer::KafkaProducer;
 pub use warnings::Warnings;

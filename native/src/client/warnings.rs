@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use highwater_core::trace::{ClientFact, ConsumerFact, Event, Fact};
+use highwater_core::trace::{ClientFact, ConsumerFact, Event, Fact, ProducerFact};
 
 use super::Listener;
 
@@ -37,6 +37,7 @@ impl Warnings {
             }
             Fact::Client(fact) => of_client(fact)?,
             Fact::Consumer(fact) => of_consumer(fact)?,
+            Fact::Producer(fact) => of_producer(fact)?,
             _ => return None,
         };
         if self.said.len() >= MOST_REMEMBERED {
@@ -77,6 +78,18 @@ fn of_consumer(fact: &ConsumerFact) -> Option<String> {
         } => Some(format!(
             "{partition}: offset {offset}: {why}; going on by auto.offset.reset"
         )),
+        _ => None,
+    }
+}
+
+fn of_producer(fact: &ProducerFact) -> Option<String> {
+    match fact {
+        ProducerFact::BatchRetried { partition, code, .. } => {
+            Some(format!("{partition}: {code}; sending again"))
+        }
+        ProducerFact::ProducerIdRefused { code, .. } => {
+            Some(format!("no producer id yet: {code}; asking again"))
+        }
         _ => None,
     }
 }

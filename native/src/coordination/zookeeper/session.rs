@@ -162,7 +162,9 @@ impl Opening {
                         self.say(event);
                     }
                     self.answer(id, answer);
-                    new.into_iter().for_each(|watch| watches.add(watch));
+                    for (watched, path, watcher) in new {
+                        watches.add(watched, path, async move { watcher.changed().await });
+                    }
                 }
                 ask = asked.recv() => match ask {
                     Some(ask) => answers.push_back(request(ask)),

@@ -27,7 +27,10 @@ pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
 pub use gather::Trace;
 pub use group::{GroupFact, RebalanceReason, RemovalReason};
 pub use producer::ProducerFact;
-pub use replication::{FetchPause, FollowerLag, HighWatermarkHold, TruncateReason};
+pub use replication::{
+    FetchPause, FollowerEnd, FollowerLag, FollowerStanding, HighWatermarkBasis, HighWatermarkHold,
+    TruncateReason,
+};
 pub use timer::Timer;
 pub use world::WorldFact;
 
@@ -158,6 +161,7 @@ pub enum Fact {
         partition: TopicPartition,
         from: Offset,
         to: Offset,
+        by: HighWatermarkBasis,
     },
     /// The leader's log has grown, and the high watermark stays all the same.
     HighWatermarkHeld {
@@ -404,8 +408,13 @@ impl fmt::Display for Fact {
                 )
             }
             LogStartMoved { partition, to } => write!(f, "{partition}: log start offset is now {to}"),
-            HighWatermarkMoved { partition, from, to } => {
-                write!(f, "{partition}: high watermark {from} -> {to}")
+            HighWatermarkMoved {
+                partition,
+                from,
+                to,
+                by,
+            } => {
+                write!(f, "{partition}: high watermark {from} -> {to}, {by}")
             }
             HighWatermarkHeld { partition, at, why } => {
                 write!(f, "{partition}: high watermark stays at {at}: {why}")

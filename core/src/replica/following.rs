@@ -13,6 +13,7 @@ use crate::disk::Ticket;
 use crate::error::{ErrorCode, Refused};
 use crate::log::{Rebuilt, Truncation};
 use crate::record::Batch;
+use crate::trace::HighWatermarkBasis;
 use crate::types::{BrokerId, Millis, Offset};
 
 /// What a follower knows of its leader.
@@ -75,6 +76,7 @@ impl Partition {
             return;
         };
         let Following {
+            leader,
             high_watermark,
             log_start,
             ..
@@ -85,7 +87,11 @@ impl Partition {
             _ => high_watermark.min(log.log_end()),
         };
         if to > self.high_watermark {
-            self.set_high_watermark(cx, to, moved);
+            self.say_high_watermark(cx, to, || HighWatermarkBasis::Told {
+                leader,
+                high_watermark,
+            });
+            self.set_high_watermark(to, moved);
         }
         let high_watermark = self.high_watermark;
         let log = self.log.as_mut().filter(|log| log_start > log.log_start());
@@ -120,7 +126,7 @@ impl Partition {
     pub fn truncate_fully_and_start_at(&mut self, cx: &mut Cx, at: Offset) -> Result<(), Refused> {
         self.log_mut()?.truncate_fully_and_start_at(cx, at);
         if self.high_watermark != at {
-            self.set_high_watermark(cx, at, &mut Moved::default());
+            self.cut_high_watermark(cx, at);
         }
         Ok(())
     }
@@ -129,7 +135,12 @@ impl Partition {
     fn clamp_high_watermark(&mut self, cx: &mut Cx) {
         let end = self.log.as_ref().map_or(0, |log| log.log_end());
         if self.high_watermark > end {
-            self.set_high_watermark(cx, end, &mut Moved::default());
+            self.cut_high_watermark(cx, end);
         }
+    }
+
+    fn cut_high_watermark(&mut self, cx: &mut Cx, to: Offset) {
+        self.say_high_watermark(cx, to, || HighWatermarkBasis::LogCut);
+        self.set_high_watermark(to, &mut Moved::default());
     }
 }

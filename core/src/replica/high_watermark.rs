@@ -11,13 +11,14 @@
 //!
 //! Invariant: HW never falls within a leader epoch.
 
+use super::follower_state::FollowerState;
 use super::partition::Partition;
 use super::replication::Replication;
 use super::role::{Leader, Role};
 use super::waiting::Moved;
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
-use crate::trace::{Fact, HighWatermarkHold};
+use crate::trace::{Fact, FollowerEnd, FollowerStanding, HighWatermarkBasis, HighWatermarkHold};
 use crate::types::{Millis, Offset};
 
 impl Leader {
@@ -33,21 +34,50 @@ impl Leader {
             if follower.log_end >= to {
                 continue;
             }
-            let in_isr = self.isr.maximal_contains(follower.broker);
-            let may_enter = || {
-                follower.is_caught_up(log_end, now, shared.lag_time_max_ms)
-                    && shared.is_eligible(follower.broker, follower.broker_epoch)
-            };
-            if (in_isr || may_enter()) && !mutated!(LeaderCountsItselfOnly) {
+            let standing = self.standing(follower, log_end, now, shared);
+            if standing != FollowerStanding::Outside && !mutated!(LeaderCountsItselfOnly) {
                 to = follower.log_end;
                 hold = Some(HighWatermarkHold::WaitsFor {
                     broker: follower.broker,
                     log_end: follower.log_end,
-                    in_isr,
+                    in_isr: standing != FollowerStanding::MayEnter,
                 });
             }
         }
         (to, hold)
+    }
+
+    fn standing(
+        &self,
+        follower: &FollowerState,
+        log_end: Offset,
+        now: Millis,
+        shared: &Replication,
+    ) -> FollowerStanding {
+        if self.isr.committed().contains(&follower.broker) {
+            FollowerStanding::InIsr
+        } else if self.isr.maximal_contains(follower.broker) {
+            FollowerStanding::Entering
+        } else if follower.is_caught_up(log_end, now, shared.lag_time_max_ms)
+            && shared.is_eligible(follower.broker, follower.broker_epoch)
+        {
+            FollowerStanding::MayEnter
+        } else {
+            FollowerStanding::Outside
+        }
+    }
+
+    /// All log ends, whether they count or not.
+    fn log_ends(&self, log_end: Offset, now: Millis, shared: &Replication) -> HighWatermarkBasis {
+        let end = |follower: &FollowerState| FollowerEnd {
+            broker: follower.broker,
+            log_end: follower.log_end,
+            standing: self.standing(follower, log_end, now, shared),
+        };
+        HighWatermarkBasis::LogEnds {
+            own: log_end,
+            followers: self.followers.iter().map(end).collect(),
+        }
     }
 }
 
@@ -80,7 +110,9 @@ impl Partition {
         let falls = mutated!(HighWatermarkFalls) && to < self.high_watermark;
         let to = if falls { to.max(log.log_start()) } else { to };
         if to > self.high_watermark || falls {
-            self.set_high_watermark(cx, to, moved);
+            let now = cx.now;
+            self.say_high_watermark(cx, to, || leader.log_ends(log_end, now, shared));
+            self.set_high_watermark(to, moved);
         } else if let Some(why) = hold {
             cx.emit(|| Fact::HighWatermarkHeld {
                 partition: self.name.clone(),
@@ -101,14 +133,24 @@ impl Partition {
         moved
     }
 
-    pub(super) fn set_high_watermark(&mut self, cx: &mut Cx, to: Offset, moved: &mut Moved) {
-        let from = std::mem::replace(&mut self.high_watermark, to);
-        let partition = &self.name;
+    /// HW is about to move.
+    #[track_caller]
+    pub(super) fn say_high_watermark(
+        &self,
+        cx: &mut Cx,
+        to: Offset,
+        by: impl FnOnce() -> HighWatermarkBasis,
+    ) {
         cx.emit(|| Fact::HighWatermarkMoved {
-            partition: partition.clone(),
-            from,
+            partition: self.name.clone(),
+            from: self.high_watermark,
             to,
+            by: by(),
         });
+    }
+
+    pub(super) fn set_high_watermark(&mut self, to: Offset, moved: &mut Moved) {
+        self.high_watermark = to;
         if let Some(log) = &mut self.log {
             log.on_high_watermark(to);
         }

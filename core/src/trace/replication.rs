@@ -47,6 +47,82 @@ impl fmt::Display for HighWatermarkHold {
     }
 }
 
+/// What the high watermark goes by when it moves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HighWatermarkBasis {
+    /// The replica leads: the least of its own log end and of those that count among its followers'.
+    LogEnds {
+        own: Offset,
+        followers: Vec<FollowerEnd>,
+    },
+    /// The replica follows: what the leader said last, as far as its own log goes.
+    Told {
+        leader: BrokerId,
+        high_watermark: Offset,
+    },
+    /// The replica's log was cut there, or begins anew there.
+    LogCut,
+}
+
+/// The end of a follower's log, as its leader knows it, and whether it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowerEnd {
+    pub broker: BrokerId,
+    /// -1 before its first fetch.
+    pub log_end: Offset,
+    pub standing: FollowerStanding,
+}
+
+/// How a follower stands to the ISR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FollowerStanding {
+    InIsr,
+    /// Proposed, and the controller has not agreed yet: it counts already.
+    Entering,
+    /// Caught up within `replica.lag.time.max.ms`, so it may enter, and counts.
+    MayEnter,
+    /// It does not count.
+    Outside,
+}
+
+impl fmt::Display for HighWatermarkBasis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LogEnds { own, followers } => {
+                write!(f, "for the log ends at {own} here")?;
+                for FollowerEnd {
+                    broker,
+                    log_end,
+                    standing,
+                } in followers
+                {
+                    match log_end {
+                        0.. => write!(f, ", at {log_end} on broker {broker} ({standing})")?,
+                        _ => write!(f, ", nobody knows where on broker {broker} ({standing})")?,
+                    }
+                }
+                Ok(())
+            }
+            Self::Told {
+                leader,
+                high_watermark,
+            } => write!(f, "for broker {leader}, which leads, said {high_watermark}"),
+            Self::LogCut => write!(f, "where the log was cut"),
+        }
+    }
+}
+
+impl fmt::Display for FollowerStanding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InIsr => "in the ISR",
+            Self::Entering => "entering the ISR",
+            Self::MayEnter => "may enter the ISR",
+            Self::Outside => "outside the ISR",
+        })
+    }
+}
+
 /// How far a follower is, when the ISR is to change because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FollowerLag {

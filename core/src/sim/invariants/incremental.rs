@@ -95,7 +95,9 @@ impl Ghost {
                     isr_within(partition, isr, replicas)?;
                 }
             }
-            Fact::HighWatermarkMoved { partition, from, to } => {
+            Fact::HighWatermarkMoved {
+                partition, from, to, ..
+            } => {
                 self.high_watermark_moved(broker, partition, *from, *to)?;
             }
             _ => return Ok(()),

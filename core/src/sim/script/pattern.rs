@@ -273,7 +273,7 @@ impl Write for Prefix<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{EventId, Site};
+    use crate::trace::{EventId, HighWatermarkBasis, Site};
     use crate::types::TopicPartition;
 
     fn event(fact: Fact) -> Event {
@@ -292,6 +292,7 @@ mod tests {
             partition: TopicPartition::new("a-b", 0),
             from: 1,
             to: 10,
+            by: HighWatermarkBasis::LogCut,
         });
         let matches = |text: &str| Pattern::parse(text).unwrap().matches(&moved);
         assert!(matches("HighWatermarkMoved"));

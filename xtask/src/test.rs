@@ -180,6 +180,8 @@ fn run_step(step: &Step, position: &str, options: &Options) -> Counts {
     } = done.counts;
     if failed > 0 {
         println!("{}", done.output.trim_end());
+    } else {
+        reports(&done.output).for_each(|line| println!("{line}"));
     }
     let ignored = if ignored > 0 {
         format!(", {ignored} left out")
@@ -192,6 +194,16 @@ fn run_step(step: &Step, position: &str, options: &Options) -> Counts {
         start.elapsed().as_secs_f64()
     );
     done.counts
+}
+
+/// Lines that a test prints for whoever runs it, not only for when it fails: they begin with this word.
+const REPORT: &str = "report: ";
+
+/// Before the first one there may be the test's name.
+fn reports(output: &str) -> impl Iterator<Item = &str> {
+    output
+        .lines()
+        .filter_map(|line| line.split_once(REPORT).map(|(_, said)| said))
 }
 
 /// Commands that are one check each: success or not.
@@ -357,7 +369,7 @@ fn browser(options: &Options) -> Result<Done, String> {
 fn soak(options: &Options) -> Result<Done, String> {
     build_binary("soak")?;
     let bench = tests("soak", &["--package", "xtask-bench"], options)?;
-    let mut long = bench.and(&tests("soak", &["--", "--ignored"], options)?);
+    let mut long = bench.and(&tests("soak", &["--", "--ignored", "--nocapture"], options)?);
     // No default test targets either.
     if !skips(options, "zookeeper") {
         long = long.and(&clusters("soak", &["--ignored", "--nocapture"], options)?);
@@ -383,6 +395,12 @@ mod tests {
             why.contains("jaba") && why.contains("browser") && why.contains("kcat"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn what_a_test_reports_is_printed_and_nothing_else() {
+        let output = "running 1 test\ntest a ... report: 3 of 4\nreport:   3  a: b\nok\ntest result: ok.\n";
+        assert_eq!(reports(output).collect::<Vec<_>>(), ["3 of 4", "  3  a: b"]);
     }
 
     #[test]

@@ -109,7 +109,9 @@ fn run(acks: Acks, phases: &[Phase], seed: u64) -> Counts {
         run.play(phase);
     }
     let counts = run.finish();
-    println!("{counts}");
+    for line in counts.to_string().lines() {
+        println!("report: {line}");
+    }
     counts
 }
 

@@ -429,7 +429,7 @@ const SEEDS: u64 = 50;
 #[ignore = "long: run by --soak"]
 fn how_many_random_worlds_find_each_mistake() {
     let sound: Vec<u64> = (1..=SEEDS).filter(|&seed| play_seed(seed).is_ok()).collect();
-    println!("mistakes found in {} random worlds each:", sound.len());
+    println!("report: mistakes found in {} random worlds each:", sound.len());
     let mut found = 0;
     for &mutation in mutation::ALL {
         let by = |&seed: &u64| mutation::with(mutation, || play_seed(seed)).err();
@@ -437,9 +437,10 @@ fn how_many_random_worlds_find_each_mistake() {
         let names: BTreeSet<&str> = failures.iter().map(|f| f.invariant.unwrap_or("facts")).collect();
         let names: Vec<&str> = names.into_iter().collect();
         found += usize::from(!failures.is_empty());
-        println!("{:>4}  {mutation:?}: {}", failures.len(), names.join(", "));
+        let (count, names) = (failures.len(), names.join(", "));
+        println!("report: {count:>4}  {mutation:?}: {names}");
     }
-    println!("{found} of {} mistakes were found", mutation::ALL.len());
+    println!("report: {found} of {} mistakes were found", mutation::ALL.len());
     assert!(found > 0);
 }
 

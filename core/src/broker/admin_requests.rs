@@ -61,7 +61,7 @@ impl State {
             let why = format!("{why}: nothing can be changed");
             return Some(Refused::new(ErrorCode::KafkaStorageError, why));
         }
-        if self.cluster.controller.is_some() {
+        if self.controls() {
             return None;
         }
         let why = "This is not the correct controller for this cluster.";

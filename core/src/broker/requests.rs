@@ -49,7 +49,7 @@ impl State {
             RequestBody::OffsetCommit(body) => self.offset_commit(cx, &caller, &body),
             RequestBody::OffsetFetch(body) => self.offset_fetch(cx, &caller, &body),
             RequestBody::OffsetDelete(body) => self.offset_delete(cx, &caller, &body),
-            RequestBody::ListGroups(body) => self.list_groups(&caller, &body),
+            RequestBody::ListGroups(body) => self.list_groups(cx, &caller, &body),
             RequestBody::DescribeGroups(body) => self.describe_groups(&caller, &body),
             RequestBody::DeleteGroups(body) => self.delete_groups(cx, &caller, &body),
             other => {

@@ -2,7 +2,8 @@
 //!
 //! No call may do unbounded work: a request over thousands of partitions does its first few at once
 //! and queues the rest. The host calls [`Broker::work`](super::Broker::work) until nothing is left,
-//! and may let other input in between.
+//! and may let other input in between. A controller in this broker has steps of its own
+//! ([`Controller::work`](crate::controller::Controller::work)); each call does one of them.
 //!
 //! Invariants
 //! - a produce never overtakes a produce that is queued
@@ -12,12 +13,13 @@ use std::collections::VecDeque;
 
 use super::State;
 use super::cluster::WordUnderWay;
+use super::groups::{GettingReady, Listing};
 use super::produce::ProduceUnderWay;
 use super::timers::Sweep;
 use crate::cx::Cx;
 use crate::replica::ParkedId;
 
-/// Partitions that a request may do at once, before the rest is queued.
+/// Partitions or groups that a request may do at once, before the rest is queued.
 const AT_ONCE: usize = 64;
 
 /// The rest of something long.
@@ -30,6 +32,10 @@ pub(super) enum Step {
     Sweep(Sweep),
     /// A controller's word that has partitions left.
     Word(Box<WordUnderWay>),
+    /// Groups that are being made ready.
+    Groups(GettingReady),
+    /// A ListGroups that has groups left.
+    ListGroups(Box<Listing>),
 }
 
 impl State {
@@ -46,7 +52,7 @@ impl State {
         }
     }
 
-    /// Does about `budget` partitions' worth of queued work; true while more is queued.
+    /// Does about `budget` partitions' or groups' worth of queued work; true while more is queued.
     pub(super) fn work(&mut self, cx: &mut Cx, mut budget: usize) -> bool {
         while budget > 0
             && let Some(step) = self.steps.pop_front()
@@ -56,7 +62,8 @@ impl State {
             }
         }
         self.words_go_on(cx);
-        !self.steps.is_empty()
+        self.controller_works(cx);
+        !self.steps.is_empty() || self.controller_has_work()
     }
 
     /// What is left of the step, if the budget did not reach.
@@ -75,6 +82,14 @@ impl State {
                     return Some(Step::Word(under_way));
                 }
                 self.word_done(cx, *under_way);
+                None
+            }
+            Step::Groups(ready) => (!self.groups_step(cx, ready, budget)).then_some(Step::Groups(ready)),
+            Step::ListGroups(mut listing) => {
+                if !self.list_step(&mut listing, budget) {
+                    return Some(Step::ListGroups(listing));
+                }
+                self.listed(*listing);
                 None
             }
             Step::Sweep(sweep) => self.sweep_step(cx, sweep, budget).map(Step::Sweep),

@@ -6,72 +6,63 @@
 //! they move back, where their preferred leader is fit to lead.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::metadata::TopicImage;
+use crate::metadata::PartitionImage;
 use crate::types::{BrokerId, Millis, TopicPartition};
 
 /// First look after a controller's election.
 pub const FIRST_CHECK_MS: Millis = 5_000;
 
-/// Partitions that should go back to their preferred leaders, over all brokers that want too many.
-pub fn imbalanced<'a>(
-    topics: impl Iterator<Item = &'a Arc<TopicImage>>,
-    percentage: i64,
-) -> Vec<TopicPartition> {
-    let mut by_preferred: BTreeMap<BrokerId, Preferring> = BTreeMap::new();
-    for topic in topics {
-        for (index, partition) in (0..).zip(&topic.partitions) {
-            let Some(preferred) = partition.replicas.first().filter(|_| partition.has_state()) else {
-                continue;
-            };
-            let of_broker = by_preferred.entry(*preferred).or_default();
-            of_broker.count += 1;
-            if partition.leader != *preferred {
-                of_broker
-                    .elsewhere
-                    .push(TopicPartition::new(topic.name.clone(), index));
-            }
-        }
-    }
-    let too_many = by_preferred
-        .into_values()
-        .filter(|of_broker| of_broker.elsewhere.len() as i64 * 100 > percentage * of_broker.count);
-    too_many.flat_map(|of_broker| of_broker.elsewhere).collect()
+/// How the leaders are spread, counted partition by partition.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    by_preferred: BTreeMap<BrokerId, Preferring>,
 }
 
 /// Partitions that prefer one broker.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Preferring {
     count: i64,
     elsewhere: Vec<TopicPartition>,
 }
 
+impl Tally {
+    pub fn count(&mut self, name: &TopicPartition, partition: &PartitionImage) {
+        let Some(preferred) = partition.replicas.first().filter(|_| partition.has_state()) else {
+            return;
+        };
+        let of_broker = self.by_preferred.entry(*preferred).or_default();
+        of_broker.count += 1;
+        if partition.leader != *preferred {
+            of_broker.elsewhere.push(name.clone());
+        }
+    }
+
+    /// Partitions that should go back to their preferred leaders, over all brokers that want too many.
+    pub fn imbalanced(self, percentage: i64) -> Vec<TopicPartition> {
+        let too_many = self
+            .by_preferred
+            .into_values()
+            .filter(|of_broker| of_broker.elsewhere.len() as i64 * 100 > percentage * of_broker.count);
+        too_many.flat_map(|of_broker| of_broker.elsewhere).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::PartitionImage;
-    use crate::types::Uuid;
-
-    fn topic(leaders: &[BrokerId]) -> Arc<TopicImage> {
-        let partition = |leader: &BrokerId| PartitionImage {
-            leader: *leader,
-            partition_epoch: 0,
-            ..PartitionImage::without_state(vec![1, 2])
-        };
-        Arc::new(TopicImage {
-            name: "a".into(),
-            id: Uuid::ZERO,
-            partitions: leaders.iter().map(partition).collect(),
-            configs: Arc::default(),
-            version: 0,
-            config_version: None,
-        })
-    }
 
     fn moved(leaders: &[BrokerId], percentage: i64) -> Vec<i32> {
-        let topics = [topic(leaders)];
-        let all = imbalanced(topics.iter(), percentage);
+        let mut tally = Tally::default();
+        for (index, leader) in (0..).zip(leaders) {
+            let partition = PartitionImage {
+                leader: *leader,
+                partition_epoch: 0,
+                ..PartitionImage::without_state(vec![1, 2])
+            };
+            tally.count(&TopicPartition::new("a", index), &partition);
+        }
+        let all = tally.imbalanced(percentage);
         all.into_iter().map(|partition| partition.partition).collect()
     }
 

@@ -9,75 +9,47 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::passes::PassFor;
 use super::{CallerToken, Controller, Level, TellId, note};
 use crate::coordination::Stat;
 use crate::cx::Cx;
 use crate::error::ErrorCode;
-use crate::metadata::nodes;
+use crate::metadata::{PartitionImage, nodes};
 use crate::protocol::ResponseBody;
 use crate::protocol::control::{ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse};
 use crate::trace::{ControlFact, ElectionReason};
 use crate::types::{BrokerId, TopicPartition};
 
+/// The nodes of brokers that are registered.
+pub(super) type Registered = BTreeMap<BrokerId, (Bytes, Stat)>;
+
 /// "Sent by a broker that does not know its epoch."
 const UNKNOWN_BROKER_EPOCH: i64 = -1;
 
 impl Controller {
-    /// These brokers are registered now.
-    pub(super) fn brokers_changed(&mut self, cx: &mut Cx, registered: &BTreeMap<BrokerId, (Bytes, Stat)>) {
-        let known: BTreeMap<BrokerId, i64> = self
-            .image
-            .brokers()
-            .map(|broker| (broker.id, broker.epoch))
-            .collect();
-        let gone = |id: &BrokerId| !registered.contains_key(id);
-        let bounced = |id: &BrokerId| {
-            let epochs = registered.get(id).zip(known.get(id));
-            epochs.is_some_and(|((_, stat), epoch)| stat.czxid > *epoch)
-        };
-        let lost: Vec<BrokerId> = known
-            .keys()
-            .copied()
-            .filter(|id| gone(id) || bounced(id))
-            .collect();
-        for broker in &lost {
-            let bounced = bounced(broker);
-            cx.cause = note(cx, || ControlFact::BrokerLost {
-                broker: *broker,
-                bounced,
-            });
-        }
-        if !lost.is_empty() {
-            self.brokers_lost(cx, &lost);
-        }
-        let mut come = Vec::new();
-        let mut moved = false;
-        for (id, node) in registered {
-            let is_new = !known.contains_key(id) || lost.contains(id);
-            let path: Arc<str> = nodes::broker(*id).into();
-            let same = self.mirror.get(&path).is_some_and(|held| held.data == node.0);
-            if !is_new && same {
-                continue;
-            }
-            self.mirror.put(&path, &Some(node.clone()));
-            let read = Arc::make_mut(&mut self.image).follow(&self.mirror, &path);
-            match read {
-                Err(bad) => self.say(Level::Error, bad.to_string()),
-                Ok(()) if is_new => come.push(*id),
-                Ok(()) => moved = true,
+    /// Brokers that were known and are not registered now, or are under a higher epoch.
+    pub(super) fn lost_among(&self, cx: &mut Cx, registered: &Registered) -> Vec<BrokerId> {
+        let mut lost = Vec::new();
+        for broker in self.image.brokers() {
+            let node = registered.get(&broker.id);
+            let bounced = node.is_some_and(|(_, stat)| stat.czxid > broker.epoch);
+            if node.is_none() || bounced {
+                cx.cause = note(cx, || ControlFact::BrokerLost {
+                    broker: broker.id,
+                    bounced,
+                });
+                lost.push(broker.id);
             }
         }
-        if moved {
-            self.batch.update_all();
-        }
-        if !come.is_empty() {
-            self.brokers_come(cx, &come);
-        }
+        lost
     }
 
-    fn brokers_lost(&mut self, cx: &mut Cx, lost: &[BrokerId]) {
+    /// They are known no more; what follows for their replicas is a pass of its own.
+    pub(super) fn brokers_lost(&mut self, lost: &[BrokerId]) {
         for broker in lost {
             self.channels.close(*broker);
+            self.coming.remove(broker);
+            self.aside.forget(*broker);
             self.shutting_down.remove(broker);
             self.offline_dirs.remove(broker);
             let path: Arc<str> = nodes::broker(*broker).into();
@@ -86,54 +58,84 @@ impl Controller {
             debug_assert!(forgotten.is_ok());
         }
         self.batch.update_all();
-        let mut replicas: BTreeMap<TopicPartition, Vec<BrokerId>> = BTreeMap::new();
-        for topic in self.image.topics() {
-            for (index, partition) in (0..).zip(&topic.partitions) {
-                let here = partition.replicas.iter().copied().filter(|id| lost.contains(id));
-                let here: Vec<BrokerId> = here.collect();
-                if !here.is_empty() {
-                    replicas.insert(TopicPartition::new(topic.name.clone(), index), here);
-                }
-            }
+    }
+
+    /// Brokers that hold replicas of the partition, or did, are lost: another leads, and the ISR shrinks.
+    pub(super) fn replica_lost(&mut self, cx: &mut Cx, name: &TopicPartition, lost: &[BrokerId]) {
+        let replicas = self.partition(name).map(|partition| partition.replicas.clone());
+        let here = replicas.into_iter().flatten().filter(|id| lost.contains(id));
+        let here: Vec<BrokerId> = here.collect();
+        if !here.is_empty() {
+            self.replicas_offline(cx, name, &here);
         }
-        self.replicas_offline(cx, &replicas);
+    }
+
+    /// All partitions of lost brokers are decided.
+    pub(super) fn loss_decided(&mut self, cx: &mut Cx, lost: &[BrokerId]) {
         self.deletions.brokers_lost(lost);
         self.go_on_deleting(cx);
     }
 
-    /// These replicas serve no more: others lead, and the ISR shrinks.
-    fn replicas_offline(&mut self, cx: &mut Cx, replicas: &BTreeMap<TopicPartition, Vec<BrokerId>>) {
-        self.elect_where_missing(cx);
-        for (name, gone) in replicas {
-            self.remove_from_isr(cx, name, gone);
-            self.batch.update(name);
-            for broker in gone {
-                if self.is_alive(*broker) {
-                    self.batch.stop_replica(*broker, name, false);
-                }
+    /// These replicas serve no more: another leads, and the ISR shrinks.
+    fn replicas_offline(&mut self, cx: &mut Cx, name: &TopicPartition, gone: &[BrokerId]) {
+        self.elect_if_missing(cx, name);
+        self.remove_from_isr(cx, name, gone);
+        self.batch.update(name);
+        for broker in gone {
+            if self.is_alive(*broker) {
+                self.batch.stop_replica(*broker, name, false);
             }
         }
     }
 
-    fn brokers_come(&mut self, cx: &mut Cx, come: &[BrokerId]) {
-        for broker in come {
+    /// Brokers that are new, or say something else of themselves.
+    pub(super) fn take_up_registered(&mut self, cx: &mut Cx, registered: Registered) {
+        let mut come = Vec::new();
+        let mut moved = false;
+        for (id, node) in registered {
+            let is_new = !self.is_alive(id);
+            let path: Arc<str> = nodes::broker(id).into();
+            let same = self.mirror.get(&path).is_some_and(|held| held.data == node.0);
+            if !is_new && same {
+                continue;
+            }
+            self.mirror.put(&path, &Some(node));
+            let read = Arc::make_mut(&mut self.image).follow(&self.mirror, &path);
+            match read {
+                Err(bad) => self.say(Level::Error, bad.to_string()),
+                Ok(()) if is_new => come.push(id),
+                Ok(()) => moved = true,
+            }
+        }
+        if moved || !come.is_empty() {
+            self.batch.update_all();
+        }
+        for broker in &come {
             let epoch = self.image.broker(*broker).map_or(-1, |broker| broker.epoch);
             cx.cause = note(cx, || ControlFact::BrokerJoined {
                 broker: *broker,
                 epoch,
             });
-            self.channels.open(*broker, epoch);
-            self.batch.everything_to(*broker);
+            self.coming.insert(*broker);
         }
-        self.batch.update_all();
-        self.elect_where_missing(cx);
-        // Those who lead must know that the newcomers' replicas are back: metadata names them online.
-        let back =
-            self.partitions_where(|_, partition| partition.replicas.iter().any(|id| come.contains(id)));
-        for name in &back {
+        if !come.is_empty() {
+            self.go_on_with(cx, PassFor::Come(come));
+        }
+    }
+
+    /// Brokers that hold replicas of the partition have come: it may be led again, or moved on. Those who
+    /// lead must know that the newcomers' replicas are back: metadata names them online.
+    pub(super) fn replica_back(&mut self, cx: &mut Cx, name: &TopicPartition, come: &[BrokerId]) {
+        self.elect_if_missing(cx, name);
+        let partition = self.partition(name);
+        if partition.is_some_and(|partition| partition.replicas.iter().any(|id| come.contains(id))) {
             self.batch.update(name);
         }
-        self.resume_moves(cx, come);
+        self.resume_move(cx, name, Some(come));
+    }
+
+    /// All partitions of brokers that came are decided.
+    pub(super) fn coming_decided(&mut self, cx: &mut Cx, come: &[BrokerId]) {
         self.deletions.brokers_come(come);
         self.go_on_deleting(cx);
     }
@@ -197,19 +199,21 @@ impl Controller {
                 names.join(", ")
             );
             self.say(Level::Warn, text);
-            self.replicas_offline(cx, &newly);
+            for (name, gone) in &newly {
+                self.replicas_offline(cx, name, gone);
+            }
         }
     }
 
-    /// Brokers say that a directory failed: asks each what became of its replicas.
-    pub(super) fn directories_failed(&mut self, brokers: &BTreeSet<BrokerId>) {
-        for &broker in brokers {
-            let here = self.partitions_where(|_, partition| {
-                partition.has_state() && partition.replicas.contains(&broker)
-            });
-            for name in here {
-                self.batch.leader_and_isr(&[broker], &name, false);
-            }
+    /// A directory of these brokers failed: asks each that holds the partition what became of it.
+    pub(super) fn ask_what_failed(&mut self, name: &TopicPartition, brokers: &BTreeSet<BrokerId>) {
+        let Some(partition) = self.partition(name).filter(|partition| partition.has_state()) else {
+            return;
+        };
+        let here = partition.replicas.iter().filter(|id| brokers.contains(id));
+        let here: Vec<BrokerId> = here.copied().collect();
+        if !here.is_empty() {
+            self.batch.leader_and_isr(&here, name, false);
         }
     }
 
@@ -220,46 +224,61 @@ impl Controller {
         caller: CallerToken,
         request: &ControlledShutdownRequest,
     ) {
-        let answer = match self.leave(cx, request) {
-            Ok(remaining_partitions) => ControlledShutdownResponse {
-                error_code: ErrorCode::None,
-                remaining_partitions,
+        let broker = request.broker_id;
+        let refused = match self.image.broker(broker) {
+            None => Some(ErrorCode::BrokerNotAvailable),
+            Some(known) => {
+                let named = Some(request.broker_epoch).filter(|epoch| *epoch != UNKNOWN_BROKER_EPOCH);
+                let is_stale = named.is_some_and(|epoch| epoch < known.epoch);
+                is_stale.then_some(ErrorCode::StaleBrokerEpoch)
+            }
+        };
+        if let Some(code) = refused {
+            return self.answer_leaving(cx, caller, Err(code));
+        }
+        self.shutting_down.insert(broker);
+        cx.cause = note(cx, || ControlFact::BrokerLeaving { broker });
+        let remaining = Vec::new();
+        self.ask_for_pass(
+            cx,
+            PassFor::Leave {
+                caller,
+                broker,
+                remaining,
             },
-            Err(error_code) => ControlledShutdownResponse {
-                error_code,
-                remaining_partitions: Vec::new(),
-            },
+        );
+    }
+
+    /// The broker is to have no part in the partition; true when it leads it still.
+    pub(super) fn leave_partition(&mut self, cx: &mut Cx, name: &TopicPartition, broker: BrokerId) -> bool {
+        let is_led_by = |partition: &PartitionImage| partition.leader == broker;
+        let is_shared = |partition: &&PartitionImage| {
+            partition.has_state() && partition.replicas.len() > 1 && partition.replicas.contains(&broker)
+        };
+        let Some(partition) = self.partition(name).filter(is_shared) else {
+            return false;
+        };
+        if is_led_by(partition) {
+            self.elect(cx, ElectionReason::ControlledShutdown, name, false);
+        } else {
+            self.remove_from_isr(cx, name, &[broker]);
+            self.batch.stop_replica(broker, name, false);
+        }
+        self.partition(name).is_some_and(is_led_by)
+    }
+
+    pub(super) fn answer_leaving(
+        &mut self,
+        cx: &mut Cx,
+        caller: CallerToken,
+        left: Result<Vec<TopicPartition>, ErrorCode>,
+    ) {
+        let error_code = left.as_ref().err().copied().unwrap_or(ErrorCode::None);
+        let answer = ControlledShutdownResponse {
+            error_code,
+            remaining_partitions: left.unwrap_or_default(),
         };
         self.seal_round(cx);
         self.say_answer(caller, answer);
-    }
-
-    fn leave(
-        &mut self,
-        cx: &mut Cx,
-        request: &ControlledShutdownRequest,
-    ) -> Result<Vec<TopicPartition>, ErrorCode> {
-        let id = request.broker_id;
-        let known = self.image.broker(id).ok_or(ErrorCode::BrokerNotAvailable)?;
-        if request.broker_epoch != UNKNOWN_BROKER_EPOCH && request.broker_epoch < known.epoch {
-            return Err(ErrorCode::StaleBrokerEpoch);
-        }
-        self.shutting_down.insert(id);
-        cx.cause = note(cx, || ControlFact::BrokerLeaving { broker: id });
-        let shared = self.partitions_where(|_, partition| {
-            partition.has_state() && partition.replicas.len() > 1 && partition.replicas.contains(&id)
-        });
-        for name in shared {
-            let leads = self
-                .partition(&name)
-                .is_some_and(|partition| partition.leader == id);
-            if leads {
-                self.elect(cx, ElectionReason::ControlledShutdown, &name, false);
-            } else {
-                self.remove_from_isr(cx, &name, &[id]);
-                self.batch.stop_replica(id, &name, false);
-            }
-        }
-        Ok(self.partitions_where(|_, partition| partition.leader == id && partition.replicas.len() > 1))
     }
 }

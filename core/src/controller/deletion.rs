@@ -171,7 +171,7 @@ impl Controller {
             }
             self.deletions.topics.insert(name.clone(), replicas);
         }
-        self.forget_done_wishes();
+        self.forget_wishes_for(names);
         self.go_on_deleting(cx);
     }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::balance;
+use super::balance::Tally;
 use super::partition_state::PartitionState;
+use super::passes::PassFor;
 use super::{Controller, Level};
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
@@ -115,19 +116,28 @@ impl Controller {
 
     /// Moves leadership back where brokers lead too little of what prefers them.
     pub(super) fn balance_leaders(&mut self, cx: &mut Cx) {
-        let percentage = self.number("leader.imbalance.per.broker.percentage", 10);
-        for name in balance::imbalanced(self.image.topics(), percentage) {
-            let preferred = self.partition(&name).and_then(|partition| {
-                let preferred = *partition.replicas.first()?;
-                let is_fit = partition.isr.contains(&preferred) && self.is_online(preferred, &name);
-                (is_fit && !self.shutting_down.contains(&preferred)).then_some(preferred)
-            });
-            if preferred.is_some() {
-                self.elect(cx, ElectionReason::Preferred, &name, false);
-            }
-        }
+        self.ask_for_pass(cx, PassFor::Balance(Tally::default()));
         let seconds = self.number("leader.imbalance.check.interval.seconds", 300);
         self.schedule_balance(cx, seconds.saturating_mul(1000));
+    }
+
+    /// All partitions are counted: which should go back.
+    pub(super) fn imbalanced(&self, tally: Tally) -> Vec<TopicPartition> {
+        tally.imbalanced(self.number("leader.imbalance.per.broker.percentage", 10))
+    }
+
+    /// Lets the preferred leader of the partition lead, if it is fit to.
+    pub(super) fn elect_preferred(&mut self, cx: &mut Cx, name: &TopicPartition) {
+        let is_fit = self.partition(name).is_some_and(|partition| {
+            let preferred = partition.replicas.first().filter(|&&preferred| {
+                let is_up = self.is_online(preferred, name) && !self.shutting_down.contains(&preferred);
+                is_up && partition.isr.contains(&preferred) && partition.leader != preferred
+            });
+            preferred.is_some()
+        });
+        if is_fit {
+            self.elect(cx, ElectionReason::Preferred, name, false);
+        }
     }
 
     pub(super) fn schedule_balance(&mut self, cx: &mut Cx, in_ms: Millis) {

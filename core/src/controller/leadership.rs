@@ -12,7 +12,7 @@ use crate::cx::Cx;
 use crate::metadata::nodes;
 use crate::metadata::{NO_LEADER, NO_STATE, PartitionImage};
 use crate::trace::{ControlFact, ElectionReason};
-use crate::types::{BrokerId, LeaderRecoveryState, TopicPartition};
+use crate::types::{BrokerId, LeaderRecoveryState, PartitionIndex, TopicPartition};
 
 use std::sync::Arc;
 
@@ -50,13 +50,19 @@ impl Controller {
         wanted.map(|(name, _)| name).collect()
     }
 
-    /// Finds a leader for each partition that is new or offline.
-    pub(super) fn elect_where_missing(&mut self, cx: &mut Cx) {
-        let wanting = self.partitions_where(|name, partition| {
-            PartitionState::of(Some(partition), |broker| self.is_online(broker, name)).wants_leader()
-        });
-        for name in wanting {
-            self.elect(cx, ElectionReason::Offline, &name, false);
+    /// Finds a leader for the partition, if it is new or offline.
+    pub(super) fn elect_if_missing(&mut self, cx: &mut Cx, name: &TopicPartition) {
+        let is_online = |broker| self.is_online(broker, name);
+        if PartitionState::of(self.partition(name), is_online).wants_leader() {
+            self.elect(cx, ElectionReason::Offline, name, false);
+        }
+    }
+
+    /// The same for every partition of the topic.
+    pub(super) fn elect_in_topic(&mut self, cx: &mut Cx, topic: &Arc<str>) {
+        let count = self.image.topic(topic).map_or(0, |topic| topic.partitions.len());
+        for index in 0..count as PartitionIndex {
+            self.elect_if_missing(cx, &TopicPartition::new(topic.clone(), index));
         }
     }
 

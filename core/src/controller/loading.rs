@@ -6,13 +6,15 @@
 //!
 //! The watches stand before the first look, so that whatever changes meanwhile is seen afterwards.
 //! Reads go out in portions, one after the other, and each portion's topics are read into the image
-//! when their states are there: 10,000 partitions are many small steps, not one long.
+//! when their states are there: 10,000 partitions are many small steps, not one long. What is found is
+//! brought in order, and told, by [`passes`](super::passes); only then requests are served.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::passes::PassFor;
 use super::watching::{ReadFor, children, data, watched_data};
 use super::{Controller, Level, Stage, balance};
 use crate::coordination::{Found, Multi, Read, Stat};
@@ -143,10 +145,10 @@ impl Controller {
         let count = reading.topics.len().min(TOPICS_AT_ONCE);
         reading.portion = reading.topics.drain(..count).collect();
         if reading.portion.is_empty() {
-            return match at_start {
-                true => self.start_serving(cx),
-                false => self.topics_appeared(cx),
-            };
+            if at_start {
+                self.begin_to_serve(cx);
+            }
+            return;
         }
         let reads = reading.asks();
         self.watched_topics.extend(reading.portion.iter().cloned());
@@ -191,6 +193,9 @@ impl Controller {
         if count == 0 {
             for name in std::mem::take(&mut reading.portion) {
                 self.take_up_topic(&name);
+                if !at_start {
+                    self.topic_appeared(cx, &name);
+                }
             }
             return self.next_portion(cx, reading, at_start);
         }
@@ -238,10 +243,7 @@ impl Controller {
     }
 
     /// Everything is loaded: brings the cluster in order and tells everybody.
-    fn start_serving(&mut self, cx: &mut Cx) {
-        let Stage::Loading(loading) = std::mem::replace(&mut self.stage, Stage::Serving) else {
-            return;
-        };
+    fn begin_to_serve(&mut self, cx: &mut Cx) {
         for path in [nodes::CLUSTER_ID, nodes::PRODUCER_ID_BLOCK] {
             self.follow_single(path);
         }
@@ -251,23 +253,24 @@ impl Controller {
             }
         }
         self.make_feature_node();
-        let brokers: Vec<(BrokerId, i64)> = self
-            .image
-            .brokers()
-            .map(|broker| (broker.id, broker.epoch))
-            .collect();
-        for (broker, epoch) in brokers {
-            self.channels.open(broker, epoch);
-            self.batch.everything_to(broker);
-        }
-        self.give_missing_ids(cx);
-        self.follow_what_happened_before(cx);
-        self.resume_moves(cx, &[]);
+        self.coming = self.image.brokers().map(|broker| broker.id).collect();
+        self.ask_for_pass(cx, PassFor::TakeOver);
+    }
+
+    /// Every partition is in order: what was wished for while nobody was in office.
+    pub(super) fn taken_over(&mut self, cx: &mut Cx) {
         let marked = nodes::NodeSource::child_names(&self.mirror, nodes::DELETE_TOPICS);
         self.deletions_marked(cx, &marked);
         self.wanted_moves(cx);
         self.wanted_elections(cx);
         self.schedule_balance(cx, balance::FIRST_CHECK_MS);
+    }
+
+    /// Everybody is told: what happened meanwhile is taken up.
+    pub(super) fn serve(&mut self, cx: &mut Cx) {
+        let Stage::Loading(loading) = std::mem::replace(&mut self.stage, Stage::Serving) else {
+            return;
+        };
         let (topics, brokers) = (self.image.topics().count(), self.image.brokers().count());
         let text = format!(
             "in office with epoch {}: {brokers} brokers, {topics} topics",
@@ -302,24 +305,27 @@ impl Controller {
         }
     }
 
-    /// Leaders that died, leaders that were restarted, replicas that are gone: while nobody was in
-    /// office, nobody acted on it.
-    fn follow_what_happened_before(&mut self, cx: &mut Cx) {
-        let bounced = self.partitions_where(|name, partition| self.has_bounced(name, partition.leader));
-        self.elect_where_missing(cx);
-        for name in bounced {
-            self.raise_epoch(cx, &name);
+    /// Brings one partition in order. A leader that died, one that was restarted, a replica that is gone, a
+    /// move that could end: while nobody was in office, nobody acted on it.
+    pub(super) fn take_over(&mut self, cx: &mut Cx, name: &TopicPartition) {
+        if name.partition == 0 {
+            self.give_missing_id(cx, &name.topic);
         }
-        let with_dead =
-            self.partitions_where(|_, partition| partition.isr.iter().any(|member| !self.is_alive(*member)));
-        for name in with_dead {
-            let members = self
-                .partition(&name)
-                .map(|partition| partition.isr.clone())
-                .unwrap_or_default();
-            let dead: Vec<BrokerId> = members.into_iter().filter(|id| !self.is_alive(*id)).collect();
-            self.remove_from_isr(cx, &name, &dead);
+        let leader = self.partition(name).map(|partition| partition.leader);
+        let bounced = leader.is_some_and(|leader| self.has_bounced(name, leader));
+        self.elect_if_missing(cx, name);
+        if bounced {
+            self.raise_epoch(cx, name);
         }
+        let members = self
+            .partition(name)
+            .map(|partition| partition.isr.clone())
+            .unwrap_or_default();
+        let dead: Vec<BrokerId> = members.into_iter().filter(|id| !self.is_alive(*id)).collect();
+        if !dead.is_empty() {
+            self.remove_from_isr(cx, name, &dead);
+        }
+        self.resume_move(cx, name, None);
     }
 
     /// The broker registered after the partition's state was last written: whatever it led, it led in a

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Reading order: [`election`], [`reassignment`], [`balance`], [`partition_state`], [`replica_state`] are
-//! pure ideas; [`mirror`], [`pending`], [`tell`], [`channels`] are the machinery; [`leadership`],
+//! pure ideas; [`mirror`], [`pending`], [`tell`], [`channels`], [`passes`] are the machinery; [`leadership`],
 //! [`brokers`], [`alter_partition`], [`topics`], [`deletion`], [`moving`], [`elections`] each carry out one kind
 //! of event; [`watching`] takes up what others write.
 //!
@@ -32,6 +32,7 @@ mod loading;
 mod mirror;
 mod moving;
 pub mod partition_state;
+mod passes;
 mod pending;
 pub mod reassignment;
 pub mod replica_state;
@@ -62,6 +63,7 @@ use crate::types::{BrokerId, Millis, TopicPartition};
 use channels::Channels;
 use deletion::Deletions;
 use mirror::Mirror;
+use passes::Passes;
 use pending::{Pending, Word};
 use tell::{Batch, Speaker};
 use watching::ReadFor;
@@ -164,6 +166,10 @@ pub struct Controller {
     /// Topics whose assignment changed in this round.
     reassigned: BTreeSet<Arc<str>>,
     batch: Batch,
+    /// Brokers that have come and are not told everything yet, and what they must hear beside it.
+    coming: BTreeSet<BrokerId>,
+    aside: Batch,
+    passes: Passes,
     pending: Pending,
     channels: Channels,
     reads: BTreeMap<OpId, ReadFor>,
@@ -197,6 +203,9 @@ impl Controller {
             ops: Vec::new(),
             reassigned: BTreeSet::new(),
             batch: Batch::default(),
+            coming: BTreeSet::new(),
+            aside: Batch::default(),
+            passes: Passes::default(),
             pending: Pending::default(),
             channels: Channels::default(),
             reads: BTreeMap::new(),
@@ -247,6 +256,7 @@ impl Controller {
             Stage::Loading(_) => self.early.push_back(event),
             Stage::Serving => {
                 self.handle(cx, event);
+                self.go_on(cx);
                 self.seal_round(cx);
             }
         }
@@ -288,6 +298,7 @@ impl Controller {
                 None => self.ask_again(whom),
             }
         }
+        self.go_on(cx);
         self.seal_round(cx);
         self.release(cx);
     }
@@ -363,14 +374,16 @@ impl Controller {
         if self.batch.is_empty() {
             return;
         }
-        let batch = std::mem::take(&mut self.batch);
-        let words = batch.words(&Speaker {
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.put_aside(&self.coming, &mut self.aside);
+        let speaker = Speaker {
             controller_id: self.me,
             controller_epoch: self.epoch,
             listener: &self.listener,
             image: &self.image,
             is_online: &|broker, partition| self.is_online(broker, partition),
-        });
+        };
+        let words = batch.words(&speaker, &self.coming);
         for (broker, broker_epoch, request) in words {
             self.pending.word(Word::Tell {
                 broker,
@@ -429,6 +442,7 @@ impl Controller {
         });
         self.ops.clear();
         self.batch = Batch::default();
+        let passes = self.passes.abandon();
         self.reads.clear();
         self.channels.clear();
         let early = std::mem::take(&mut self.early).into_iter();
@@ -438,7 +452,7 @@ impl Controller {
             _ => None,
         });
         let waiting: Vec<CallerToken> = self.pending.abandon().into_iter().chain(early).collect();
-        let waiting = waiting.into_iter().chain(self.deletions.abandon());
+        let waiting = waiting.into_iter().chain(self.deletions.abandon()).chain(passes);
         self.out.retain(|output| {
             matches!(
                 output,

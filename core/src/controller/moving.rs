@@ -85,38 +85,45 @@ impl Controller {
                 return self.take_wish_away(nodes::REASSIGN_PARTITIONS);
             }
         };
-        let mut refused = Vec::new();
+        let mut done = Vec::new();
         for wanted in wish.partitions {
             let name = TopicPartition::new(wanted.topic, wanted.partition);
-            let moving = self
-                .partition(&name)
-                .filter(|partition| partition.is_reassigning());
-            if moving.is_some_and(|partition| Assignment::of(partition).target() == wanted.replicas) {
+            if self
+                .moves_to(&name)
+                .is_some_and(|target| target == wanted.replicas)
+            {
                 continue;
             }
             match self.judge_move(&name, Some(&wanted.replicas)) {
                 Ok(assignment) => self.start_move(cx, &name, &assignment),
                 Err(why) => {
                     self.say(Level::Error, format!("{name} is not moved: {why}"));
-                    refused.push(name);
+                    done.push(name);
+                    continue;
                 }
             }
+            if self.moves_to(&name).is_none() {
+                done.push(name);
+            }
         }
-        self.forget_wish(&refused);
-        self.forget_done_wishes();
+        self.forget_wish(&done);
     }
 
-    /// Goes on with moves whose wanted replicas came back (all moves, when none are named).
-    pub(super) fn resume_moves(&mut self, cx: &mut Cx, come: &[BrokerId]) {
-        let moving = self.partitions_where(|_, partition| {
-            let target = Assignment::of(partition).target();
-            partition.is_reassigning() && (come.is_empty() || target.iter().any(|id| come.contains(id)))
-        });
-        for name in moving {
-            if let Some(partition) = self.partition(&name) {
-                let assignment = Assignment::of(partition);
-                self.start_move(cx, &name, &assignment);
-            }
+    /// Where the partition moves to, if it does.
+    fn moves_to(&self, name: &TopicPartition) -> Option<Vec<BrokerId>> {
+        let moving = self.partition(name)?;
+        moving.is_reassigning().then(|| Assignment::of(moving).target())
+    }
+
+    /// Goes on with the partition's move, if it moves to a broker that came back (to any, when none are named).
+    pub(super) fn resume_move(&mut self, cx: &mut Cx, name: &TopicPartition, come: Option<&[BrokerId]>) {
+        let partition = self.partition(name);
+        let moving = partition.filter(|partition| partition.is_reassigning());
+        let waits_for = |move_to: &Assignment| {
+            come.is_none_or(|come| move_to.target().iter().any(|id| come.contains(id)))
+        };
+        if let Some(assignment) = moving.map(Assignment::of).filter(waits_for) {
+            self.start_move(cx, name, &assignment);
         }
     }
 
@@ -204,7 +211,7 @@ impl Controller {
             partition: name.clone(),
             replicas: target.clone(),
         });
-        self.forget_done_wishes();
+        self.forget_wish(std::slice::from_ref(name));
         self.go_on_deleting(cx);
     }
 
@@ -269,12 +276,9 @@ impl Controller {
         self.retain_wishes(|name| !names.contains(name));
     }
 
-    pub(super) fn forget_done_wishes(&mut self) {
-        if !self.mirror.contains(nodes::REASSIGN_PARTITIONS) {
-            return;
-        }
-        let moving: Vec<TopicPartition> = self.reassignments(None).into_keys().collect();
-        self.retain_wishes(|name| moving.contains(name));
+    /// Nobody moves the partitions of topics that are being deleted.
+    pub(super) fn forget_wishes_for(&mut self, topics: &[Arc<str>]) {
+        self.retain_wishes(|name| !topics.contains(&name.topic));
     }
 
     fn retain_wishes(&mut self, keep: impl Fn(&TopicPartition) -> bool) {

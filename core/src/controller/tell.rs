@@ -10,6 +10,9 @@
 //! A broker that has just come gets everything: first UpdateMetadata, so that it knows the others, then
 //! LeaderAndIsr, both marked as full: what they do not name is not there. Topics that are being deleted
 //! are named as such, since what the broker holds of them is to be deleted, and not to be kept as unknown.
+//! Where that is too much for one word it comes in parts, step by step ([`passes`](super::passes)), and
+//! none of them is full. Before it is told everything the broker is told nothing; what it must hear beside
+//! that (which of its replicas are new, and what is to be stopped) is put aside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +27,7 @@ use crate::protocol::control::{
 use crate::types::{BrokerId, LeaderEpoch, TopicPartition};
 
 /// Partitions in one request at most: it must fit what a broker accepts as a frame.
-const MOST_PARTITIONS: usize = 10_000;
+pub const MOST_PARTITIONS: usize = 10_000;
 
 /// A word to a broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +53,8 @@ pub struct Speaker<'a> {
 pub struct Batch {
     /// Brokers that get everything.
     full: BTreeSet<BrokerId>,
+    /// Brokers that get a part of everything.
+    parts: Vec<(BrokerId, Part)>,
     /// Whether the replica is new.
     leader_and_isr: BTreeMap<BrokerId, BTreeMap<TopicPartition, bool>>,
     /// Whether its files go too.
@@ -57,6 +62,23 @@ pub struct Batch {
     update: BTreeSet<TopicPartition>,
     /// The brokers changed: tell all, even without a partition.
     update_all: bool,
+}
+
+/// A part of everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Of what all brokers know.
+    Metadata(Vec<TopicPartition>),
+    /// Of what the broker itself holds.
+    Replicas(Vec<TopicPartition>),
+}
+
+impl Part {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Metadata(names) | Self::Replicas(names) => names.is_empty(),
+        }
+    }
 }
 
 impl Batch {
@@ -67,6 +89,41 @@ impl Batch {
     /// The broker has just come.
     pub fn everything_to(&mut self, broker: BrokerId) {
         self.full.insert(broker);
+    }
+
+    pub fn part_to(&mut self, broker: BrokerId, part: Part) {
+        if !part.is_empty() {
+            self.parts.push((broker, part));
+        }
+    }
+
+    /// Puts aside what these brokers must hear beside everything, when they are told that.
+    pub fn put_aside(&mut self, brokers: &BTreeSet<BrokerId>, aside: &mut Self) {
+        for broker in brokers {
+            let told = self.leader_and_isr.remove(broker).unwrap_or_default();
+            let new = told.into_iter().filter(|(_, is_new)| *is_new);
+            aside.leader_and_isr.entry(*broker).or_default().extend(new);
+            for (name, delete) in self.stop.remove(broker).unwrap_or_default() {
+                aside.stop_replica(*broker, &name, delete);
+            }
+        }
+    }
+
+    /// The broker is told now what was put aside for it.
+    pub fn take_back(&mut self, broker: BrokerId, aside: &mut Self) {
+        for (name, is_new) in aside.leader_and_isr.remove(&broker).unwrap_or_default() {
+            let told = self.leader_and_isr.entry(broker).or_default();
+            *told.entry(name).or_default() |= is_new;
+        }
+        for (name, delete) in aside.stop.remove(&broker).unwrap_or_default() {
+            self.stop_replica(broker, &name, delete);
+        }
+    }
+
+    /// The broker is gone, and with it what was meant for it.
+    pub fn forget(&mut self, broker: BrokerId) {
+        self.leader_and_isr.remove(&broker);
+        self.stop.remove(&broker);
     }
 
     /// These replicas lead or follow the partition as the image says; everybody hears of it.
@@ -92,11 +149,24 @@ impl Batch {
         self.update_all = true;
     }
 
-    /// The words, in the order in which each broker shall hear them.
-    pub fn words(&self, speaker: &Speaker) -> Vec<(BrokerId, i64, ControlRequest)> {
+    /// The words, in the order in which each broker shall hear them; none to those who wait for everything.
+    pub fn words(
+        &self,
+        speaker: &Speaker,
+        waiting: &BTreeSet<BrokerId>,
+    ) -> Vec<(BrokerId, i64, ControlRequest)> {
         let mut words = Vec::new();
-        for broker in speaker.image.brokers() {
+        for broker in speaker
+            .image
+            .brokers()
+            .filter(|broker| !waiting.contains(&broker.id))
+        {
             let mut say = |request| words.push((broker.id, broker.epoch, request));
+            for (_, part) in self.parts.iter().filter(|(id, _)| *id == broker.id) {
+                self.say_part(speaker, broker, part)
+                    .into_iter()
+                    .for_each(&mut say);
+            }
             let stopped = self.stop.get(&broker.id);
             if self.full.contains(&broker.id) {
                 let all = speaker.partitions_of(speaker.image.all_topics());
@@ -143,6 +213,16 @@ impl Batch {
             }
         }
         words
+    }
+
+    fn say_part(&self, speaker: &Speaker, broker: &BrokerImage, part: &Part) -> Vec<ControlRequest> {
+        let kind = ControlRequestKind::Unknown;
+        match part {
+            Part::Metadata(names) => speaker.update_metadata(broker, names, kind),
+            Part::Replicas(names) => {
+                speaker.leader_and_isr(broker, &self.with_new(broker.id, names.clone()), kind)
+            }
+        }
     }
 
     fn with_new(&self, broker: BrokerId, partitions: Vec<TopicPartition>) -> Vec<(TopicPartition, bool)> {

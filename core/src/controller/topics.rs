@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::passes::PassFor;
 use super::watching::watched_data;
 use super::{Controller, ReadFor};
 use crate::coordination::{Multi, Stat};
@@ -41,9 +42,13 @@ impl Decide for Controller {
         if !touched.marked.is_empty() {
             self.start_deleting(cx, &touched.marked);
         }
-        if touched.settings {
-            // An unclean election may be allowed now.
-            self.elect_where_missing(cx);
+        // An unclean election may be allowed now.
+        for name in &touched.set {
+            self.elect_in_topic(cx, name);
+        }
+        if touched.set_for_all {
+            self.ask_for_pass(cx, PassFor::Elect);
+            self.go_on(cx);
         }
         Ok(())
     }
@@ -60,7 +65,10 @@ struct Touched {
     topics: BTreeSet<Arc<str>>,
     /// For deletion.
     marked: Vec<Arc<str>>,
-    settings: bool,
+    /// With other settings.
+    set: BTreeSet<Arc<str>>,
+    /// Settings of brokers are others.
+    set_for_all: bool,
 }
 
 impl Touched {
@@ -76,8 +84,10 @@ impl Touched {
                 touched.topics.insert(name.into());
             } else if let Some(name) = under(nodes::DELETE_TOPICS) {
                 touched.marked.push(name.into());
-            } else if under("/config").is_some() {
-                touched.settings = true;
+            } else if let Some(name) = under(nodes::TOPIC_CONFIGS) {
+                touched.set.insert(name.into());
+            } else if under(nodes::BROKER_CONFIGS).is_some() {
+                touched.set_for_all = true;
             }
         }
         touched
@@ -127,10 +137,10 @@ impl Controller {
         }
     }
 
-    /// Somebody made these topics, and their nodes have been read.
-    pub(super) fn topics_appeared(&mut self, cx: &mut Cx) {
-        self.give_missing_ids(cx);
-        self.elect_where_missing(cx);
+    /// Somebody made this topic, and its nodes have been read.
+    pub(super) fn topic_appeared(&mut self, cx: &mut Cx, name: &Arc<str>) {
+        self.give_missing_id(cx, name);
+        self.elect_in_topic(cx, name);
     }
 
     /// A topic's node was read again: partitions may have been added by a tool.
@@ -156,29 +166,24 @@ impl Controller {
             self.mirror.put_back(&path, held);
             Arc::make_mut(&mut self.image).keep_topic(topic);
         }
-        self.elect_where_missing(cx);
+        self.elect_in_topic(cx, name);
     }
 
     /// A topic without an id, as old tools make them, gets one.
-    pub(super) fn give_missing_ids(&mut self, cx: &mut Cx) {
-        let without: Vec<_> = self
-            .image
-            .topics()
-            .filter(|topic| topic.id.is_zero())
-            .cloned()
-            .collect();
-        for topic in without {
-            let mut node = assignment_of(&topic);
-            node.topic_id = cx.rng.uuid();
-            node.version = 3;
-            let multi = Multi::new().set(
-                nodes::topic(&topic.name),
-                nodes::write(&node),
-                Some(topic.version),
-            );
-            let given = self.change(multi);
-            debug_assert!(given.is_ok());
-        }
+    pub(super) fn give_missing_id(&mut self, cx: &mut Cx, name: &str) {
+        let Some(topic) = self.image.topic(name).filter(|topic| topic.id.is_zero()) else {
+            return;
+        };
+        let mut node = assignment_of(topic);
+        node.topic_id = cx.rng.uuid();
+        node.version = 3;
+        let multi = Multi::new().set(
+            nodes::topic(&topic.name),
+            nodes::write(&node),
+            Some(topic.version),
+        );
+        let given = self.change(multi);
+        debug_assert!(given.is_ok());
     }
 
     pub(super) fn forget_topic(&mut self, name: &Arc<str>) {

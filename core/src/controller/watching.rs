@@ -20,6 +20,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::loading::TopicReading;
+use super::passes::PassFor;
 use super::pending::Evidence;
 use super::{Controller, ControllerOutput, Level, Stage};
 use crate::coordination::{CoordinationOp, Found, Multi, OpId, Read, Stat, WatchKind};
@@ -210,7 +211,7 @@ impl Controller {
                     self.read(ReadFor::Announced(parent, names), reads);
                 }
             }
-            ReadFor::Announced(parent, names) => self.announced(parent, &names, found),
+            ReadFor::Announced(parent, names) => self.announced(cx, parent, &names, found),
             ReadFor::WrittenStates(names) => self.states_written(cx, &names, found),
             ReadFor::Config(path) => self.config_found(cx, &path, &data_in(found)),
             ReadFor::Settle(id, evidence) => {
@@ -244,11 +245,11 @@ impl Controller {
                 _ => {}
             }
         }
-        self.brokers_changed(cx, &registered);
+        self.ask_for_pass(cx, PassFor::Registered(registered));
     }
 
     /// What brokers announce is acted on, and the announcement taken away.
-    fn announced(&mut self, parent: &'static str, names: &[Arc<str>], found: Vec<Found>) {
+    fn announced(&mut self, cx: &Cx, parent: &'static str, names: &[Arc<str>], found: Vec<Found>) {
         let mut brokers = BTreeSet::new();
         let mut partitions = BTreeSet::new();
         for (name, found) in names.iter().zip(found) {
@@ -267,7 +268,9 @@ impl Controller {
             }
             self.ops.extend(Multi::new().delete(path, None).ops);
         }
-        self.directories_failed(&brokers);
+        if !brokers.is_empty() {
+            self.ask_for_pass(cx, PassFor::DirectoriesFailed(brokers));
+        }
         if !partitions.is_empty() {
             self.look_at_states(partitions.into_iter().collect());
         }
@@ -310,7 +313,11 @@ impl Controller {
             self.say(Level::Error, bad.to_string());
         }
         // An unclean election may be allowed now.
-        self.elect_where_missing(cx);
+        let topic = path.strip_prefix(nodes::TOPIC_CONFIGS);
+        match topic.and_then(|rest| rest.strip_prefix('/')) {
+            Some(topic) => self.elect_in_topic(cx, &topic.into()),
+            None => self.ask_for_pass(cx, PassFor::Elect),
+        }
     }
 }
 

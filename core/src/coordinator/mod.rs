@@ -90,8 +90,9 @@ pub trait Shard: Clone + fmt::Debug {
     /// Everything below this offset is committed.
     fn committed(&mut self, below: Offset);
 
-    /// The log is read to its end: from now on this shard decides.
-    fn loaded(&mut self, turn: &mut Turn<Self>);
+    /// The log is read to its end: makes ready what lives here, at most so many things at once. From when it
+    /// is true the shard decides; until then it is called again.
+    fn loaded(&mut self, turn: &mut Turn<Self>, at_once: usize) -> bool;
 
     /// The leadership is lost: every request that the shard itself has parked is to be answered.
     fn unloaded(&mut self, turn: &mut Turn<Self>);

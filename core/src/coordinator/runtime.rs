@@ -45,7 +45,7 @@ impl<S: Shard> Coordinators<S> {
     }
 
     /// This broker leads the partition from now on. The log is to be read and given to
-    /// [`loaded_batches`](Self::loaded_batches), then [`loaded`](Self::loaded) said.
+    /// [`loaded_batches`](Self::loaded_batches), then [`loaded`](Self::loaded) said until it is true.
     pub fn elected(&mut self, cx: &mut Cx, partition: PartitionIndex, epoch: LeaderEpoch, empty: S) {
         self.resigned(cx, partition);
         self.slots.insert(partition, Slot::new(epoch, empty));
@@ -76,11 +76,17 @@ impl<S: Shard> Coordinators<S> {
         }
     }
 
-    /// The log was read to its end.
-    pub fn loaded(&mut self, cx: &mut Cx, partition: PartitionIndex, log: &mut dyn AppendAndWatch) {
-        if let Some(slot) = self.slots.get_mut(&partition) {
-            slot.loaded(cx, log, &self.settings, &mut self.answers);
-        }
+    /// The log was read to its end: makes the shard ready, at most so many things at once. True when it serves
+    /// (or is gone); until then this is to be called again.
+    pub fn loaded(
+        &mut self,
+        cx: &mut Cx,
+        partition: PartitionIndex,
+        log: &mut dyn AppendAndWatch,
+        at_once: usize,
+    ) -> bool {
+        let slot = self.slots.get_mut(&partition);
+        slot.is_none_or(|slot| slot.loaded(cx, log, &self.settings, &mut self.answers, at_once))
     }
 
     /// Lets the partition's shard decide. `token` hears of it when the shard is not here or is being
@@ -124,11 +130,13 @@ impl<S: Shard> Coordinators<S> {
             .read()
     }
 
-    /// Every shard that is led here, by partition; those that are being loaded are an error.
-    pub fn read_all(&self) -> impl Iterator<Item = (PartitionIndex, Result<&S, ErrorCode>)> {
-        self.slots
-            .iter()
-            .map(|(&partition, slot)| (partition, slot.read()))
+    /// The shards that are led here, by partition, from this one on; those that are being loaded are an error.
+    pub fn read_from(
+        &self,
+        partition: PartitionIndex,
+    ) -> impl Iterator<Item = (PartitionIndex, Result<&S, ErrorCode>)> {
+        let slots = self.slots.range(partition..);
+        slots.map(|(&partition, slot)| (partition, slot.read()))
     }
 
     /// The high watermark has moved: answers leave, and what waited goes on.

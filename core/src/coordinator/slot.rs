@@ -115,9 +115,14 @@ impl<S: Shard> Slot<S> {
         log: &mut dyn AppendAndWatch,
         settings: &WriteSettings,
         answers: &mut VecDeque<Answered<S>>,
-    ) {
-        self.is_loaded = true;
-        self.turn(cx, log, settings, answers, S::loaded);
+        at_once: usize,
+    ) -> bool {
+        let mut is_ready = false;
+        self.turn(cx, log, settings, answers, |shard, turn| {
+            is_ready = shard.loaded(turn, at_once);
+        });
+        self.is_loaded |= is_ready;
+        self.is_loaded
     }
 
     /// Lets the shard decide, appends what comes of it, and answers what may be answered.

@@ -111,7 +111,7 @@ impl<S: Shard> World<S> {
     pub fn load(&mut self) {
         self.with(|coordinators, cx, partition| {
             coordinators.loaded_batches(cx.now, 0, &partition.batches, partition);
-            coordinators.loaded(cx, 0, partition);
+            assert!(coordinators.loaded(cx, 0, partition, usize::MAX));
         });
     }
 

@@ -29,7 +29,9 @@ impl Shard for Counter {
 
     fn end_transaction(&mut self, _: ProducerId, _: bool) {}
     fn committed(&mut self, _: Offset) {}
-    fn loaded(&mut self, _: &mut Turn<Self>) {}
+    fn loaded(&mut self, _: &mut Turn<Self>, _: usize) -> bool {
+        true
+    }
 
     fn unloaded(&mut self, turn: &mut Turn<Self>) {
         turn.answer(token(99), Err(ErrorCode::NotCoordinator));

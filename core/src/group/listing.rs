@@ -1,6 +1,7 @@
-//! What operators see of groups: ListGroups with its filters.
+//! What operators see of groups: ListGroups with its filters, a few groups at a time.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use super::classic::ClassicGroup;
 use super::shard::GroupShard;
@@ -25,7 +26,7 @@ impl Filter {
         }
     }
 
-    fn takes(&self, group: &ClassicGroup) -> bool {
+    pub fn takes(&self, group: &ClassicGroup) -> bool {
         let state = group.state().name().to_lowercase();
         (self.states.is_empty() || self.states.contains(&state))
             && (self.types.is_empty() || self.types.contains(&CLASSIC.to_lowercase()))
@@ -33,8 +34,12 @@ impl Filter {
 }
 
 impl GroupShard {
-    pub fn list<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = &'a ClassicGroup> {
-        self.groups.values().filter(|group| filter.takes(group))
+    /// The groups by name, behind this one.
+    pub fn after(&self, id: Option<&str>) -> impl Iterator<Item = &ClassicGroup> {
+        let after = id.map_or(Bound::Unbounded, Bound::Excluded);
+        self.groups
+            .range::<str, _>((after, Bound::Unbounded))
+            .map(|(_, group)| group)
     }
 
     pub fn group(&self, id: &str) -> Option<&ClassicGroup> {

@@ -5,6 +5,7 @@
 //! members find their way back from there.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::classic::{ClassicGroup, GroupState};
@@ -34,6 +35,8 @@ pub struct GroupShard {
     pub(super) looks: Looks,
     /// The log is read: groups are what happens here, and records of them only follow.
     serves: bool,
+    /// The last group whose members are expected, while that is being done.
+    ready_upto: Option<Arc<str>>,
 }
 
 impl GroupShard {
@@ -46,6 +49,7 @@ impl GroupShard {
             offsets: Offsets::default(),
             looks: Looks::default(),
             serves: false,
+            ready_upto: None,
         }
     }
 
@@ -293,17 +297,13 @@ impl Shard for GroupShard {
         self.offsets.committed(below);
     }
 
-    fn loaded(&mut self, turn: &mut Turn<Self>) {
+    fn loaded(&mut self, turn: &mut Turn<Self>, at_once: usize) -> bool {
         self.serves = true;
-        turn.cx.emit(|| {
-            Fact::Group(GroupFact::CoordinatorLoaded {
-                partition: self.partition,
-                groups: self.groups.len() as u64,
-                offsets: self.offsets.len() as u64,
-            })
-        });
         let settings = self.settings.clone();
-        for group in self.groups.values_mut() {
+        let after = self.ready_upto.take().map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = self.groups.range_mut((after, Bound::Unbounded));
+        let mut last = None;
+        for (id, group) in rest.take(at_once) {
             let members: Vec<Arc<str>> = group.members.keys().cloned().collect();
             for member in &members {
                 group.expect_heartbeat(turn, member);
@@ -311,8 +311,25 @@ impl Shard for GroupShard {
             if members.len() > settings.max_size {
                 group.prepare_rebalance(turn, &settings, RebalanceReason::TooManyMembers);
             }
+            last = Some(id.clone());
         }
+        let left = last.as_ref().and_then(|last| {
+            let rest = (Bound::Excluded(last.clone()), Bound::Unbounded);
+            self.groups.range(rest).next()
+        });
+        if left.is_some() {
+            self.ready_upto = last;
+            return false;
+        }
+        turn.cx.emit(|| {
+            Fact::Group(GroupFact::CoordinatorLoaded {
+                partition: self.partition,
+                groups: self.groups.len() as u64,
+                offsets: self.offsets.len() as u64,
+            })
+        });
         self.look_for_expired_later(turn);
+        true
     }
 
     fn unloaded(&mut self, turn: &mut Turn<Self>) {

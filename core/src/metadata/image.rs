@@ -5,6 +5,7 @@
 //! told by UpdateMetadata and has read under `/config` ([`told`](super::told)).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::names::collision_key;
@@ -288,6 +289,12 @@ impl MetadataImage {
     /// All topics, those that are being deleted too, by name.
     pub fn all_topics(&self) -> impl Iterator<Item = &Arc<TopicImage>> {
         self.topics.values()
+    }
+
+    /// The same, from this name on.
+    pub fn all_topics_from<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Arc<TopicImage>> + use<'a> {
+        let from = (Bound::Included(name), Bound::Unbounded);
+        self.topics.range::<str, _>(from).map(|(_, topic)| topic)
     }
 
     /// The brokers that are registered, by id.

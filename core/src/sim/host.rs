@@ -88,6 +88,7 @@ pub struct Host {
     lanes: BTreeMap<DirId, Lanes>,
     hold_jobs: bool,
     waiting_jobs: VecDeque<(JobId, Job)>,
+    hold_work: bool,
 }
 
 impl Host {
@@ -163,6 +164,7 @@ impl Host {
             lanes: BTreeMap::new(),
             hold_jobs: false,
             waiting_jobs: VecDeque::new(),
+            hold_work: false,
         }
     }
 
@@ -389,6 +391,20 @@ impl Host {
         }
     }
 
+    /// Queued work waits from now on, or goes on again.
+    pub fn hold_work(&mut self, hold: bool) {
+        self.hold_work = hold;
+        self.settle();
+    }
+
+    /// Does so many steps of queued work, while it is held; whether there are more.
+    pub fn work(&mut self, steps: usize) -> bool {
+        let broker = self.broker.as_mut();
+        let more = broker.is_some_and(|broker| broker.work(self.now, steps, &mut self.trace));
+        self.settle();
+        more
+    }
+
     /// Gives the broker one input and lets everything follow that follows at once.
     pub fn handle(&mut self, input: Input) {
         self.tell(input);
@@ -423,7 +439,7 @@ impl Host {
             if let Some(output) = broker.poll_output() {
                 return Some(output);
             }
-            if !broker.work(self.now, STEPS, &mut self.trace) {
+            if self.hold_work || !broker.work(self.now, STEPS, &mut self.trace) {
                 return broker.poll_output();
             }
         }

@@ -239,7 +239,7 @@ impl State {
     }
 
     /// Whether the controller is in this broker, and serves.
-    fn controls(&self) -> bool {
+    pub(in crate::broker) fn controls(&self) -> bool {
         let controller = self.cluster.controller.as_ref();
         controller.is_some_and(|controller| controller.is_serving())
     }
@@ -322,6 +322,23 @@ impl State {
         if due.is_some_and(|at| at <= cx.now) {
             self.tell_controller(cx, ControllerEvent::Tick);
         }
+    }
+
+    /// Whether the controller in this broker has something long under way.
+    pub(in crate::broker) fn controller_has_work(&self) -> bool {
+        let controller = self.cluster.controller.as_ref();
+        controller.is_some_and(|controller| controller.has_work())
+    }
+
+    /// Goes on with it, by one step.
+    pub(in crate::broker) fn controller_works(&mut self, cx: &mut Cx) {
+        if !self.controller_has_work() {
+            return;
+        }
+        if let Some(controller) = &mut self.cluster.controller {
+            controller.work(cx);
+        }
+        self.controller_goes_on(cx);
     }
 
     /// A watch of this session has fired: whoever set it looks again.

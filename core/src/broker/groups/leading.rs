@@ -1,12 +1,13 @@
 //! The coordinator goes where the leadership of its partitions goes
 //! (`GroupCoordinatorService.onElection`, `onResignation`).
 //!
-//! A partition that this broker comes to lead is read from its first record, a piece at a time; clients
-//! hear COORDINATOR_LOAD_IN_PROGRESS meanwhile. One that it leads no more is forgotten at once, and
+//! A partition that this broker comes to lead is read from its first record, a piece at a time, and then its
+//! groups are made ready, some at a time; clients hear COORDINATOR_LOAD_IN_PROGRESS meanwhile. One that it leads no more is forgotten at once, and
 //! whoever waits for it hears NOT_COORDINATOR.
 
 use crate::broker::State;
 use crate::broker::jobs::JobFor;
+use crate::broker::work::Step;
 use crate::cx::Cx;
 use crate::error::DiskError;
 use crate::group::{GroupShard, OFFSETS_TOPIC};
@@ -14,10 +15,19 @@ use crate::io::Level;
 use crate::log::BatchesRead;
 use crate::replica::Partition;
 use crate::replica::partition::PartitionId;
+use crate::trace::EventId;
 use crate::types::{LeaderEpoch, PartitionIndex, Uuid};
 
 /// Bytes of the log that one job reads.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// A partition that is read, and whose groups are made ready one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::broker) struct GettingReady {
+    index: PartitionIndex,
+    epoch: LeaderEpoch,
+    cause: EventId,
+}
 
 impl State {
     /// This broker leads the partition: if groups live in it, they are coordinated here from now on.
@@ -100,7 +110,25 @@ impl State {
             return;
         }
         self.groups.loading.remove(&index);
-        self.with_groups(cx, index, |groups, cx, log| groups.loaded(cx, index, log));
+        let cause = cx.cause;
+        self.run_or_queue(cx, Step::Groups(GettingReady { index, epoch, cause }));
+    }
+
+    /// Makes about `budget` groups of the partition ready; true when it serves, or is led here no more.
+    pub(in crate::broker) fn groups_step(
+        &mut self,
+        cx: &mut Cx,
+        GettingReady { index, epoch, cause }: GettingReady,
+        budget: &mut usize,
+    ) -> bool {
+        if self.groups.coordinators.epoch(index) != Some(epoch) {
+            return true;
+        }
+        cx.cause = cause;
+        let at_once = std::mem::take(budget);
+        self.with_groups(cx, index, |groups, cx, log| {
+            groups.loaded(cx, index, log, at_once)
+        })
     }
 
     /// A piece was read.

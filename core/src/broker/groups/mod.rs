@@ -31,7 +31,9 @@ use crate::record::compression::Codec;
 use crate::replica::partition::PartitionId;
 use crate::types::{Millis, PartitionIndex};
 
+pub(super) use leading::GettingReady;
 use log::InternalPartition;
+pub(super) use operators::Listing;
 pub(super) use waiting::GroupWait;
 
 /// What is due in one call at most; the rest is due still.

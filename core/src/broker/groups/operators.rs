@@ -7,6 +7,7 @@ use super::State;
 use super::members::name;
 use super::waiting::Form;
 use crate::broker::caller::Caller;
+use crate::broker::work::Step;
 use crate::coordinator::Token;
 use crate::cx::Cx;
 use crate::error::ErrorCode;
@@ -34,26 +35,66 @@ const DEAD: &str = "Dead";
 /// Operations on a group that everybody is authorized for here (`AclOperation` as bits).
 const GROUP_OPERATIONS: i32 = 0b1101_0100_1000;
 
+/// A ListGroups under way. What happens meanwhile is seen in the partitions that are still to come.
+#[derive(Clone, Debug)]
+pub(in crate::broker) struct Listing {
+    caller: Caller,
+    filter: Filter,
+    /// Where the listing is: this partition, behind this group.
+    partition: PartitionIndex,
+    after: Option<Arc<str>>,
+    answer: ListGroupsResponse,
+}
+
 impl State {
-    pub(in crate::broker) fn list_groups(&mut self, caller: &Caller, request: &ListGroupsRequest) {
+    pub(in crate::broker) fn list_groups(
+        &mut self,
+        cx: &mut Cx,
+        caller: &Caller,
+        request: &ListGroupsRequest,
+    ) {
         let states = request.states_filter.iter().map(|state| &**state);
         let types = request.types_filter.iter().map(|kind| &**kind);
-        let filter = Filter::new(states, types);
-        let answer = message(|answer: &mut ListGroupsResponse| {
-            for (_, shard) in self.groups.coordinators.read_all() {
-                match shard {
-                    Ok(shard) => answer
-                        .groups
-                        .extend(shard.list(&filter).map(|group| listed(caller.version, group))),
-                    Err(code) => {
-                        answer.groups.clear();
-                        answer.error_code = code.code();
-                        return;
-                    }
+        let listing = Listing {
+            caller: *caller,
+            filter: Filter::new(states, types),
+            partition: 0,
+            after: None,
+            answer: message(|_: &mut ListGroupsResponse| {}),
+        };
+        self.run_or_queue(cx, Step::ListGroups(Box::new(listing)));
+    }
+
+    /// Looks at about `budget` groups; true when all are seen, or one partition is not loaded.
+    pub(in crate::broker) fn list_step(&self, listing: &mut Listing, budget: &mut usize) -> bool {
+        for (partition, shard) in self.groups.coordinators.read_from(listing.partition) {
+            let shard = match shard {
+                Ok(shard) => shard,
+                Err(code) => {
+                    listing.answer.groups.clear();
+                    listing.answer.error_code = code.code();
+                    return true;
                 }
+            };
+            if partition != listing.partition {
+                (listing.partition, listing.after) = (partition, None);
             }
-        });
-        self.out.answer(caller, answer);
+            for group in shard.after(listing.after.clone().as_deref()) {
+                if *budget == 0 {
+                    return false;
+                }
+                *budget -= 1;
+                if listing.filter.takes(group) {
+                    listing.answer.groups.push(listed(listing.caller.version, group));
+                }
+                listing.after = Some(group.id().clone());
+            }
+        }
+        true
+    }
+
+    pub(in crate::broker) fn listed(&mut self, listing: Listing) {
+        self.out.answer(&listing.caller, listing.answer);
     }
 
     pub(in crate::broker) fn describe_groups(&mut self, caller: &Caller, request: &DescribeGroupsRequest) {

@@ -104,7 +104,13 @@ fn commit_request(
 }
 
 fn commit(host: &mut Host, offset: i64) -> i16 {
-    let request = commit_request(9, "", -1, offset, Default::default());
+    commit_of(host, "g", offset)
+}
+
+/// A commit of somebody who is no member: it makes the group.
+fn commit_of(host: &mut Host, group: &str, offset: i64) -> i16 {
+    let mut request = commit_request(9, "", -1, offset, Default::default());
+    request.group_id = group.into();
     let answer = ask!(host, OffsetCommit, 9, request);
     answer.topics[0].partitions[0].error_code
 }
@@ -410,4 +416,83 @@ fn every_version_of_every_request_is_answered() {
         }
         assert_eq!(asked, 10 + 6 + 5 + 6 + 9 + 10 + 7 + 6 + 4 + 1);
     }
+}
+
+/// Groups that are more than one step's work.
+const MANY: usize = 400;
+
+fn many_groups() -> Host {
+    let mut host = ready();
+    for number in 0..MANY {
+        assert_eq!(commit_of(&mut host, &format!("g{number:03}"), 1), 0);
+    }
+    host
+}
+
+fn list() -> RequestBody {
+    RequestBody::ListGroups(ListGroupsRequest::default())
+}
+
+fn names_of(answer: Option<ResponseBody>) -> Vec<String> {
+    let Some(ResponseBody::ListGroups(answer)) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(answer.error_code, 0);
+    let mut names: Vec<String> = answer
+        .groups
+        .iter()
+        .map(|group| group.group_id.to_string())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn many_groups_are_listed_step_by_step_with_others_in_between() {
+    let mut host = many_groups();
+    let all: Vec<String> = (0..MANY).map(|number| format!("g{number:03}")).collect();
+    let conn = host.connect();
+    let at_once = host.ask(conn, 5, &list());
+    assert_eq!(names_of(at_once), all);
+    host.hold_work(true);
+    let listing = host.send(conn, 5, &list());
+    assert!(
+        host.answer(conn, listing).is_none(),
+        "all of it is more than one step"
+    );
+    assert_eq!(commit(&mut host, 7), 0, "another request does not wait for it");
+    let mut steps = 0;
+    while host.work(10) {
+        assert!(host.answer(conn, listing).is_none());
+        steps += 1;
+    }
+    // 64 were looked at when it was asked, and the new group may be among the others.
+    let left = MANY - 64;
+    assert!(
+        (left / 10..=left / 10 + 1).contains(&steps),
+        "{steps} steps of 10"
+    );
+    let mut names = names_of(host.answer(conn, listing));
+    names.retain(|name| name != "g");
+    assert_eq!(names, all);
+}
+
+#[test]
+fn many_groups_are_made_ready_step_by_step_before_they_are_served() {
+    let mut host = many_groups();
+    host.hold_work(false);
+    host.crash();
+    host.hold_work(true);
+    host.boot();
+    let loading = ErrorCode::CoordinatorLoadInProgress.code();
+    let mut heard = Vec::new();
+    while host.work(1) {
+        heard.push(commit_of(&mut host, "g000", 2));
+    }
+    let refused = heard.iter().take_while(|code| **code == loading).count();
+    assert!(refused > 1, "{heard:?}");
+    assert!(heard.iter().skip(refused).all(|code| *code == 0), "{heard:?}");
+    host.hold_work(false);
+    let conn = host.connect();
+    assert_eq!(names_of(host.ask(conn, 5, &list())).len(), MANY);
 }

@@ -4,5 +4,6 @@ mod events;
 mod losses;
 pub(crate) mod office;
 mod others;
+mod passes;
 #[cfg(not(target_arch = "wasm32"))]
 mod random;

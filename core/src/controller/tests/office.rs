@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::config::{BrokerConfig, Endpoint};
+use crate::controller::passes::PARTITIONS_A_STEP;
 use crate::controller::*;
 use crate::coordination::{
     CoordinationOp, CoordinationReply, Found, Multi, MultiError, Op, OpId, OpResult, Read, Tree, WatchKind,
@@ -45,6 +46,8 @@ pub struct Office {
     pub failed: BTreeSet<(BrokerId, TopicPartition)>,
     /// Brokers that are connected to nobody.
     pub mute: BTreeSet<BrokerId>,
+    /// Partitions that one step of every controller looks at.
+    a_step: usize,
     epochs: BTreeMap<Arc<str>, (i64, i32, i32)>,
 }
 
@@ -102,10 +105,24 @@ impl Office {
             said: Vec::new(),
             failed: BTreeSet::new(),
             mute: BTreeSet::new(),
+            a_step: PARTITIONS_A_STEP,
             epochs: BTreeMap::new(),
         };
         office.take();
         office
+    }
+
+    /// Likewise, with controllers that look at so few partitions in one step.
+    pub fn stepping(count: i32, a_step: usize) -> Self {
+        let mut office = Self::empty(count);
+        office.take_steps_of(a_step);
+        office.run();
+        office
+    }
+
+    fn take_steps_of(&mut self, a_step: usize) {
+        self.a_step = a_step;
+        self.controller.passes.a_step = a_step;
     }
 
     /// Another controller takes the office over: the tree stays, all else begins anew.
@@ -113,6 +130,7 @@ impl Office {
         let bump = self.depose();
         let mut next = Self::on(self.tree.clone(), bump.0, bump.1);
         next.epochs = std::mem::take(&mut self.epochs);
+        next.take_steps_of(self.a_step);
         *self = next;
     }
 
@@ -183,9 +201,29 @@ impl Office {
 
     /// Serves one question of the controller, or answers one word of it.
     pub fn step(&mut self) -> bool {
-        let did = self.serve() || self.answer_word();
+        let did = self.serve() || self.work() || self.answer_word();
         self.check();
         did
+    }
+
+    /// One step of something long; false when there is nothing long.
+    pub fn work(&mut self) -> bool {
+        let has_work = self.controller.has_work();
+        if has_work {
+            self.with(|controller, cx| controller.work(cx));
+        }
+        has_work
+    }
+
+    /// Partitions whose states the controller has asked to write, since that was last served.
+    pub fn states_asked(&self) -> usize {
+        let multis = self.asked.iter().filter_map(|(_, op)| match op {
+            CoordinationOp::Multi(multi) => Some(multi),
+            CoordinationOp::Read(_) => None,
+        });
+        let paths = multis.flat_map(|multi| multi.ops.iter().map(Op::path));
+        let states: BTreeSet<_> = paths.filter(|path| path.ends_with("/state")).collect();
+        states.len()
     }
 
     /// Serves the oldest question; false when there is none.

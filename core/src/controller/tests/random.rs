@@ -130,8 +130,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_happens_the_state_is_sound(happenings in happenings()) {
-        let mut office = Office::new(4);
+    fn whatever_happens_the_state_is_sound(happenings in happenings(), a_step in 1..8_usize) {
+        let mut office = Office::stepping(4, a_step);
         office.create("a", &[&[1, 2, 3], &[2, 3, 4], &[4, 1, 2]]).unwrap();
         for (caller, happening) in (100..).zip(happenings) {
             live(&mut office, happening, caller);

@@ -8,7 +8,8 @@ use crate::group::request::Answer;
 
 fn listed(groups: &Groups, states: &[&str], types: &[&str]) -> usize {
     let filter = Filter::new(states.iter().copied(), types.iter().copied());
-    groups.world.shard().list(&filter).count()
+    let all = groups.world.shard().after(None);
+    all.filter(|group| filter.takes(group)).count()
 }
 
 #[test]
@@ -49,4 +50,35 @@ fn only_a_group_of_nobody_is_deleted_and_its_offsets_with_it() {
         (listed(&groups, &[], &[]), groups.world.shard().offsets().len()),
         (0, 0)
     );
+}
+
+#[test]
+fn groups_are_made_ready_a_few_at_a_time_and_then_serve() {
+    let mut groups = groups();
+    for number in 0..5 {
+        let mut commit = commit_of("", -1, &[("t", 0, 5)], 1_000);
+        commit.group = format!("g{number}").into();
+        commit.offsets[0].0.group = commit.group.clone();
+        groups.commit(commit);
+    }
+    let empty = crate::group::GroupShard::new(0, groups.settings.clone());
+    groups.world.elected(2, empty);
+    groups.world.answers();
+    let step = |groups: &mut Groups| {
+        groups
+            .world
+            .with(|coordinators, cx, partition| coordinators.loaded(cx, 0, partition, 2))
+    };
+    groups.world.with(|coordinators, cx, partition| {
+        coordinators.loaded_batches(cx.now, 0, &partition.batches, partition);
+    });
+    for served in [false, false, true] {
+        groups.world.decide(token(700), |shard, turn| {
+            shard.delete_groups(turn, token(700), &["none".into()]);
+        });
+        let refused = groups.world.answers().pop();
+        assert_eq!(refused, Some((700, Err(ErrorCode::CoordinatorLoadInProgress))));
+        assert_eq!(step(&mut groups), served);
+    }
+    assert_eq!(listed(&groups, &[], &[]), 5);
 }

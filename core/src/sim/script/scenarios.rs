@@ -80,6 +80,7 @@ scenarios! {
     replication_fetch_waits_for_bytes: "replication/fetch_waits_for_bytes",
     replication_follower_crashes_and_returns: "replication/follower_crashes_and_returns",
     replication_high_watermark_one_round_behind: "replication/high_watermark_one_round_behind",
+    replication_high_watermark_waits_for_the_slowest: "replication/high_watermark_waits_for_the_slowest",
     replication_one_of_two_in_sync: "replication/one_of_two_in_sync",
     replication_packet_comes_twice: "replication/packet_comes_twice",
     replication_retried_batch_waits: "replication/retried_batch_waits",

@@ -56,6 +56,15 @@ pub struct Wanted {
     pub log_start: Offset,
 }
 
+impl Wanted {
+    /// Whether the client took all that answers to the earlier wish said. A follower whose log diverges
+    /// cuts it, and leaves the rest of that answer; one that has heard of a new leader epoch leaves all of
+    /// an answer to the old.
+    fn goes_on_from(&self, earlier: &Self) -> bool {
+        self.fetch_offset >= earlier.fetch_offset && self.current_leader_epoch == earlier.current_leader_epoch
+    }
+}
+
 /// One partition of a session.
 #[derive(Clone, Debug)]
 struct Entry {
@@ -126,7 +135,12 @@ impl Session {
     pub fn want(&mut self, key: PartitionKey, wanted: Wanted) -> SlotId {
         let slot = match self.by_key.get(&key) {
             Some(&slot) => {
-                self.entries[slot].wanted = wanted;
+                let entry = &mut self.entries[slot];
+                // Of a client that does not go on from the last answer nobody knows what it took from it.
+                if !wanted.goes_on_from(&entry.wanted) {
+                    entry.told = None;
+                }
+                entry.wanted = wanted;
                 slot
             }
             None => {
@@ -464,6 +478,41 @@ mod tests {
         assert!(session.settle(slot, failed));
         assert!(session.settle(slot, told(0, 0)));
         assert!(!session.settle(slot, told(0, 0)));
+    }
+
+    #[test]
+    fn the_high_watermark_is_said_again_after_a_divergence() {
+        let mut session = Session::new(false, 0);
+        let slot = session.want(key(0), from(9));
+        let diverges = Told {
+            must_answer: true,
+            ..told(4, 0)
+        };
+        assert!(session.settle(slot, diverges));
+        session.want(key(0), from(4));
+        assert!(
+            session.is_news(slot, 4, 0),
+            "its log was cut, and it heard no more"
+        );
+        assert!(session.settle(slot, told(4, 0)));
+        assert!(!session.settle(slot, told(4, 0)));
+    }
+
+    #[test]
+    fn the_high_watermark_is_said_again_in_a_new_leader_epoch() {
+        let in_epoch = |epoch| Wanted {
+            current_leader_epoch: epoch,
+            ..from(8)
+        };
+        let mut session = Session::new(false, 0);
+        let slot = session.want(key(0), in_epoch(0));
+        assert!(
+            session.settle(slot, told(8, 0)),
+            "too late for a follower in epoch 1"
+        );
+        session.want(key(0), in_epoch(1));
+        assert!(session.settle(slot, told(8, 0)));
+        assert!(!session.settle(slot, told(8, 0)));
     }
 
     #[test]

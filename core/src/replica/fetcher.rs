@@ -259,10 +259,14 @@ impl Fetcher {
         shared: &Replication,
         logs: &mut dyn FollowerLogs,
     ) -> Option<FetcherRequest> {
-        if self.under_way.is_some() || !self.unwritten.is_empty() {
+        if self.under_way.is_some() {
             return None;
         }
+        // Even if the disk has to catch up: a pause that is over must not be due again.
         self.end_delays(cx.now);
+        if !self.unwritten.is_empty() {
+            return None;
+        }
         if let Some(questions) = self.epoch_questions(logs) {
             self.under_way = Some(UnderWay::EpochEnds(questions.clone()));
             return Some(FetcherRequest::EpochEnds(questions));

@@ -30,7 +30,7 @@ pub struct Node {
     pub alive: bool,
 }
 
-struct Logs<'a>(&'a mut Partition);
+pub struct Logs<'a>(pub &'a mut Partition);
 
 impl FollowerLogs for Logs<'_> {
     fn partition(&mut self, name: &TopicPartition) -> Option<&mut Partition> {
@@ -362,7 +362,7 @@ impl Cluster {
     }
 
     /// The leader's answer; it keeps no sessions.
-    fn answer_fetch(&mut self, request: &FetchRequest) -> Fetched {
+    pub fn answer_fetch(&mut self, request: &FetchRequest) -> Fetched {
         let leader = self.leader();
         let topics = request.topics.iter().map(|topic| FetchedTopic {
             name: topic.name.clone(),

@@ -1,8 +1,8 @@
 //! How long a follower leaves a partition alone that its leader cannot answer for.
 
-use super::cluster::Cluster;
-use crate::replica::fetcher::TruncateBy;
-use crate::types::Millis;
+use super::cluster::{Cluster, Logs, name};
+use crate::replica::fetcher::{FetcherRequest, TruncateBy};
+use crate::types::{Millis, TopicPartition, Uuid};
 
 /// The follower asks, is refused, and pauses; gives how long, and waits for the end of it.
 fn pause(cluster: &mut Cluster) -> Millis {
@@ -35,4 +35,36 @@ fn a_follower_asks_soon_again_while_its_leader_has_yet_to_hear_and_is_more_patie
             "it follows again, and counts anew"
         );
     }
+}
+
+#[test]
+fn a_pause_that_is_over_while_the_disk_has_to_catch_up_is_due_once() {
+    let mut cluster = Cluster::new(2, 1, TruncateBy::LeaderEpoch);
+    cluster.fetch(1);
+    cluster.produce().unwrap();
+    let without_log = TopicPartition::new(&*name().topic, 1);
+    let node = &mut cluster.nodes[1];
+    let fetcher = node.fetcher.as_mut().unwrap();
+    let logs = &mut Logs(&mut node.partition);
+    fetcher.add(&mut node.host.cx(), logs, &without_log, Uuid::ZERO, 0);
+    let request = fetcher.next_request(&mut node.host.cx(), &node.shared, logs);
+    let Some(FetcherRequest::Fetch(request)) = request else {
+        panic!("{request:?}");
+    };
+    let answer = cluster.answer_fetch(&request);
+    let node = &mut cluster.nodes[1];
+    let fetcher = node.fetcher.as_mut().unwrap();
+    let logs = &mut Logs(&mut node.partition);
+    let followed = fetcher.fetched(&mut node.host.cx(), logs, answer);
+    assert!(followed.iter().any(|followed| followed.wait_for.is_some()));
+
+    let over = fetcher.poll_timeout().expect("a pause");
+    node.host.now = over;
+    let request = fetcher.next_request(&mut node.host.cx(), &node.shared, logs);
+    assert_eq!(request, None, "what it fetched is not written");
+    assert_eq!(
+        fetcher.poll_timeout(),
+        None,
+        "the host would wake at {over} again"
+    );
 }

@@ -17,6 +17,7 @@
 mod module;
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use module::TestModule;
 use wasmi::{Engine, Linker, Module, Store};
@@ -58,16 +59,15 @@ fn run(path: &str, filter: &str) -> Result<bool, String> {
         .filter(|(_, name)| name.contains(filter))
         .collect();
     println!("\nrunning {} tests", chosen.len());
-    let mut failures = Vec::new();
-    for (index, name) in &chosen {
-        match instance(&engine, &compiled)?.run_test(&module, *index) {
+    let run_one = |(index, name): (usize, &String)| {
+        let outcome = instance(&engine, &compiled).and_then(|mut own| own.run_test(&module, index));
+        match outcome {
             Ok(()) => println!("test {name} ... ok"),
-            Err(trap) => {
-                println!("test {name} ... FAILED");
-                failures.push(format!("    {name}: {trap}"));
-            }
+            Err(_) => println!("test {name} ... FAILED"),
         }
-    }
+        outcome.err().map(|trap| format!("    {name}: {trap}"))
+    };
+    let failures = on_all_processors(&chosen, run_one);
     if !failures.is_empty() {
         println!("\nfailures (a panic's text is not to be had here; run the same test natively):");
         println!("{}", failures.join("\n"));
@@ -80,6 +80,24 @@ fn run(path: &str, filter: &str) -> Result<bool, String> {
         names.len() - chosen.len()
     );
     Ok(failures.is_empty())
+}
+
+/// What `run_one` returns for the tests, in no order: each processor takes the next test that none has taken.
+fn on_all_processors<T: Copy + Sync>(
+    tests: &[T],
+    run_one: impl Fn(T) -> Option<String> + Sync,
+) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let take = || std::iter::from_fn(|| tests.get(next.fetch_add(1, Ordering::Relaxed)).copied());
+    let work = || take().filter_map(&run_one).collect::<Vec<String>>();
+    std::thread::scope(|scope| {
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+        let results = workers.into_iter().map(|worker| worker.join());
+        results
+            .flat_map(|failures| failures.unwrap_or_else(|_| vec!["    a worker panicked".to_owned()]))
+            .collect()
+    })
 }
 
 /// One life of the module.

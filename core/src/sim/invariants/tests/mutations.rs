@@ -2,11 +2,9 @@
 //!
 //! The same script without the mistake breaks nothing, so that it is the mistake which is found.
 
-use std::collections::BTreeSet;
-
 use super::ALL;
 use crate::mutation::{self, Mutation};
-use crate::sim::script::{Failure, Player, Script, random};
+use crate::sim::script::{Player, Script};
 
 /// A mistake and how it is found.
 struct Case {
@@ -420,31 +418,4 @@ fn a_fact_without_a_cause_shows() {
     assert!(failure.why.contains("it follows from nothing"), "{failure}");
     assert!(failure.why.contains("written up to LEO 1"), "{failure}");
     play().unwrap();
-}
-
-/// Random worlds in which each mistake was found, of so many.
-const SEEDS: u64 = 50;
-
-#[test]
-#[ignore = "long: run by --soak"]
-fn how_many_random_worlds_find_each_mistake() {
-    let sound: Vec<u64> = (1..=SEEDS).filter(|&seed| play_seed(seed).is_ok()).collect();
-    println!("report: mistakes found in {} random worlds each:", sound.len());
-    let mut found = 0;
-    for &mutation in mutation::ALL {
-        let by = |&seed: &u64| mutation::with(mutation, || play_seed(seed)).err();
-        let failures: Vec<Failure> = sound.iter().filter_map(by).collect();
-        let names: BTreeSet<&str> = failures.iter().map(|f| f.invariant.unwrap_or("facts")).collect();
-        let names: Vec<&str> = names.into_iter().collect();
-        found += usize::from(!failures.is_empty());
-        let (count, names) = (failures.len(), names.join(", "));
-        println!("report: {count:>4}  {mutation:?}: {names}");
-    }
-    println!("report: {found} of {} mistakes were found", mutation::ALL.len());
-    assert!(found > 0);
-}
-
-fn play_seed(seed: u64) -> Result<Script, Failure> {
-    let script = Script::parse(&random::script(seed)).unwrap();
-    Player::new().comparing().play_all(&script)
 }

@@ -5,9 +5,6 @@
 //! Needs Java and Kafka's jars: `cargo xtask test` runs it with the clients.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,6 +14,7 @@ use highwater_core::consumer::assignor::{
 };
 use highwater_core::protocol::consumer_protocol::Assignment;
 use highwater_core::types::{Rng, TopicPartition};
+use highwater_tests::java;
 
 /// Groups for each assignor.
 const GROUPS: u64 = 2000;
@@ -111,39 +109,16 @@ fn wants_less(group: &Group) -> bool {
 
 /// What Java answers; `None`: it fails.
 fn javas(assignor: &dyn Assignor, groups: &[Group]) -> Vec<Option<Answer>> {
-    let java = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/clients/java");
-    let mut program = Command::new("java")
-        .args(["-Xmx256m", "-Dlog4j2.level=OFF", "-cp"])
-        .arg(format!("{0}/classes:{0}/lib/*", java.display()))
-        .arg("Assign")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("run java: `cargo xtask test` says what is missing and how to get it");
-    let lines: String = groups.iter().map(|group| group.line(assignor) + "\n").collect();
-    let mut input = program.stdin.take().expect("a pipe");
-    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
-    let output = program.wait_with_output().expect("java ends");
-    writer.join().expect("no panic").expect("java reads its input");
-    let said = String::from_utf8(output.stdout).expect("text");
+    let lines = groups.iter().map(|group| group.line(assignor) + "\n").collect();
+    let said = java::ask("Assign", lines);
     let answer = |line: &str| {
         let member = |member: &str| {
             let (id, hex) = member.split_once('=').expect("a member's share");
-            (id.to_owned(), from_hex(hex))
+            (id.to_owned(), java::from_hex(hex).into())
         };
         (!line.starts_with("failed")).then(|| line.split(';').map(member).collect())
     };
     said.lines().map(answer).collect()
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn from_hex(text: &str) -> Bytes {
-    let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("hex");
-    (0..text.len()).step_by(2).map(byte).collect()
 }
 
 struct Group {
@@ -161,7 +136,7 @@ impl Group {
         let member = |(id, member): (&Arc<str>, &MemberSubscription)| {
             let bytes = member.subscription.encode().expect("names are short");
             let instance = member.instance_id.as_deref().unwrap_or_default();
-            format!("{id},{instance},{}", to_hex(&bytes))
+            format!("{id},{instance},{}", java::to_hex(&bytes))
         };
         let topics: Vec<_> = self.topics.iter().map(topic).collect();
         let members: Vec<_> = self.members.iter().map(member).collect();

@@ -334,7 +334,8 @@ fn real_clients(options: &Options) -> Result<Done, String> {
     }
     let mut arguments = vec!["--test", "clients"];
     if !skips(options, "java") {
-        arguments.extend(["--test", "java_assignors", "--test", "kafka_reads_our_files"]);
+        arguments.extend(["--test", "java_assignors", "--test", "java_producer"]);
+        arguments.extend(["--test", "kafka_reads_our_files"]);
         arguments.extend(["--test", "kafka_tools"]);
     }
     tests("clients", &arguments, options)

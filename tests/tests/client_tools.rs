@@ -1,7 +1,7 @@
 //! The tools that stand on our own producer and consumer, as processes against a real broker: what they
 //! commit, how they end, and what they say when something is wrong.
 //!
-//! That they print what Kafka's print, `kafka_tools.rs` shows.
+//! That they print what Kafka's print, `kafka_tools` shows.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};

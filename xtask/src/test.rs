@@ -372,6 +372,13 @@ fn soak(options: &Options) -> Result<Done, String> {
     let bench = tests("soak", &["--package", "xtask-bench"], options)?;
     let mut long = bench.and(&tests("soak", &["--", "--ignored", "--nocapture"], options)?);
     // No default test targets either.
+    if !skips(options, "java") {
+        long = long.and(&tests(
+            "soak",
+            &["--test", "kafka_tools", "--", "--ignored"],
+            options,
+        )?);
+    }
     if !skips(options, "zookeeper") {
         long = long.and(&clusters("soak", &["--ignored", "--nocapture"], options)?);
     }

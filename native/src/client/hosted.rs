@@ -126,10 +126,6 @@ impl<C: CoreClient> Hosted<C> {
             }
         }
     }
-
-    pub fn now(&self) -> Millis {
-        self.shared.clock.now()
-    }
 }
 
 impl<C: CoreClient> Drop for Hosted<C> {

@@ -61,20 +61,6 @@ impl KafkaProducer {
         }
     }
 
-    /// Sends what is there without lingering, and waits until something has become of all of it.
-    pub async fn flush(&self, events: &mut Vec<ProducerEvent>) {
-        let flush = self.host.with(|producer, cx| producer.flush(cx));
-        let is_it = |event: &ProducerEvent| matches!(event, ProducerEvent::Flushed { id } if *id == flush);
-        loop {
-            let new = self.events().await;
-            let is_done = new.iter().any(is_it);
-            events.extend(new);
-            if is_done {
-                return;
-            }
-        }
-    }
-
     /// Sends what is there within that time and waits until something has become of all of it.
     pub async fn close(&self, timeout_ms: Millis, events: &mut Vec<ProducerEvent>) {
         self.host.with(|producer, cx| producer.close(cx, timeout_ms));

@@ -125,8 +125,9 @@ pub fn missing(exercised: &Exercised) -> Vec<&'static str> {
     MUST_SEE.iter().copied().filter(|name| !seen(name)).collect()
 }
 
+/// Plays with every invariant, and with the view compared with what is, after each step.
 fn play(text: &str) -> Result<Player, Box<Failure>> {
-    let mut player = Player::new();
+    let mut player = Player::new().comparing();
     let script = Script::parse(text).map_err(|bad| {
         Box::new(Failure {
             line: bad.line,

@@ -16,7 +16,7 @@ use crate::log::checkpoint::{
 };
 use crate::replica::Partition;
 use crate::replica::partition::PartitionId;
-use crate::trace::Fact;
+use crate::trace::{EventId, Fact, Timer};
 use crate::types::{Offset, TopicPartition};
 
 impl State {
@@ -99,6 +99,9 @@ impl State {
             .iter()
             .filter(|(_, found)| found.checkpoints_stale);
         let stale: Vec<DirId> = stale.map(|(dir, _)| dir).collect();
+        if !stale.is_empty() {
+            cx.timer_due(Timer::Checkpoint, EventId::NONE);
+        }
         for dir in stale {
             self.write_checkpoints(cx, dir, Lane::Aside);
         }

@@ -25,6 +25,8 @@ pub enum Timer {
     Group,
     /// Time and again: segments that are too old or too much are dropped.
     Retention,
+    /// Time and again: offset checkpoints that are not true any more are written.
+    Checkpoint,
     /// A client's request was not answered in `request.timeout.ms`.
     RequestTimeout,
     /// A client may ask again who leads what, which nobody told it.
@@ -40,7 +42,10 @@ pub enum Timer {
 impl Timer {
     /// It comes due again and again, for no other reason than the clock.
     pub fn is_periodic(self) -> bool {
-        matches!(self, Timer::LeaderBalance | Timer::Retention | Timer::MetadataAge)
+        matches!(
+            self,
+            Timer::LeaderBalance | Timer::Retention | Timer::Checkpoint | Timer::MetadataAge
+        )
     }
 }
 
@@ -56,6 +61,7 @@ impl fmt::Display for Timer {
             Timer::LeaderBalance => "time to look whether leaders are where they are preferred",
             Timer::Group => "time is up in a consumer group",
             Timer::Retention => "time to look for segments to drop",
+            Timer::Checkpoint => "time to write offset checkpoints",
             Timer::RequestTimeout => "time is up for a request",
             Timer::MetadataRetry => "time to ask again who leads what",
             Timer::MetadataAge => "time to ask anew who leads what",

@@ -47,7 +47,7 @@ struct Client {
     skip: &'static str,
     /// Features that it has no request for. Their tests are shown as ignored, not as passed.
     not_offered: &'static [&'static str],
-    /// Features whose test does not come out the same each time, and why is not known yet: ignored too.
+    /// Features whose test does not come out the same each time: ignored too.
     open: &'static [&'static str],
     command: fn() -> Command,
 }
@@ -71,6 +71,8 @@ const CLIENTS: &[Client] = &[
         name: "kafka-python",
         skip: "python",
         not_offered: &[],
+        // kafka-python 3.0.12 forgets its share when the answer to its SyncGroup comes while no poll is open: its
+        // log has the answer, the partitions are never taken, and it does not join again.
         open: &["group", "group-resume", "group-leave"],
         command: || python("with_kafka_python.py"),
     },

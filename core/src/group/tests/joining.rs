@@ -413,3 +413,45 @@ fn a_group_whose_first_record_cannot_be_written_never_was() {
     groups.join(join(""));
     assert!(groups.world.shard().group(GROUP).is_none());
 }
+
+#[test]
+fn ten_thousand_who_never_come_again_cost_little_and_are_forgotten() {
+    const MANY: usize = 10_000;
+    let mut groups = groups();
+    for _ in 0..MANY {
+        groups.id_for(join(""));
+        assert!(groups.world.facts().len() <= 3, "each costs the same");
+    }
+    // A name is kept of each, and one record of the group: no member, no generation, nobody to wait for.
+    assert_eq!(groups.group().pending_join.len(), MANY);
+    assert!(groups.group().members.is_empty());
+    assert_eq!(groups.group().state(), GroupState::Empty);
+    assert_eq!(groups.world.partition.end, 1);
+
+    groups.world.pass(SESSION_MS.into());
+    assert!(groups.group().pending_join.is_empty());
+    let removed = groups.world.facts();
+    let never = removed.iter().filter(|event| {
+        matches!(&event.fact, Fact::Group(GroupFact::MemberRemoved { why, .. }) if *why == RemovalReason::NeverJoined)
+    });
+    assert_eq!(never.count(), MANY);
+    assert_eq!(groups.world.partition.end, 1, "nothing is written of them");
+}
+
+#[test]
+fn ten_thousand_groups_of_nobody_go_with_the_next_looks_for_offsets() {
+    const MANY: usize = 10_000;
+    let mut groups = groups();
+    for number in 0..MANY {
+        let group = format!("g{number}").into();
+        groups.id_for(Join { group, ..join("") });
+    }
+    assert_eq!(groups.world.partition.end, MANY as i64, "a record each");
+    groups.world.pass(SESSION_MS.into());
+    // Slices of the look come a little apart.
+    let look_ms = groups.settings.offsets_retention_check_interval_ms;
+    groups.world.pass(look_ms + 1_000);
+    assert!(groups.world.shard().groups.is_empty());
+    groups.move_on();
+    assert!(groups.world.shard().groups.is_empty());
+}

@@ -161,7 +161,7 @@ impl Application {
     fn next_timeout(&self) -> Option<Millis> {
         match &self.work {
             Work::Processing(due_ms, _) => Some(*due_ms),
-            Work::Polling if self.polls && self.not_before > 0 => Some(self.not_before),
+            Work::Polling if self.may_poll() && self.not_before > 0 => Some(self.not_before),
             _ => None,
         }
     }
@@ -237,10 +237,13 @@ impl Application {
         }
     }
 
-    fn poll(&mut self, cx: &mut ClientCx) -> bool {
+    fn may_poll(&self) -> bool {
         let reads = !self.client.subscription().is_empty() || !self.client.assignment().is_empty();
-        let may = self.polls && reads && self.not_before <= cx.now && !self.client.is_closed();
-        if !may || (self.waits && !self.client.has_records()) {
+        self.polls && reads && !self.client.is_closed()
+    }
+
+    fn poll(&mut self, cx: &mut ClientCx) -> bool {
+        if !self.may_poll() || self.not_before > cx.now || (self.waits && !self.client.has_records()) {
             return false;
         }
         self.not_before = 0;

@@ -134,6 +134,12 @@ impl ProducerBatch {
         }
     }
 
+    /// Until when it waits after an attempt that failed; not at all if its partition has another leader, or
+    /// the same one anew.
+    pub fn backs_off_until(&self, epoch: Option<LeaderEpoch>) -> Option<Millis> {
+        (self.attempts > 0 && self.sent_epoch == epoch).then_some(self.retry_at)
+    }
+
     /// Puts the record in. There must be room.
     pub fn append(&mut self, id: RecordId, record: &Packed) {
         let Some(builder) = &mut self.builder else {

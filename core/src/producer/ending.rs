@@ -7,7 +7,7 @@ use super::record::{FlushId, ProducerError, ProducerEvent, RecordId, RecordMetad
 use super::{Producer, emit};
 use crate::client::ClientCx;
 use crate::trace::ProducerFact;
-use crate::types::{Millis, NO_TIMESTAMP, Offset};
+use crate::types::{Millis, NO_TIMESTAMP, Offset, TopicPartition};
 
 /// How far a producer is with closing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,21 +229,30 @@ impl Producer {
             why: why.to_string(),
         });
         for (nth, record) in batch.records.iter().enumerate() {
-            let (partition, error) = (batch.partition.clone(), error_of(nth));
-            let metadata = RecordMetadata {
-                partition: partition.clone(),
-                offset: -1,
-                timestamp_ms: NO_TIMESTAMP,
-                serialized_key_bytes: -1,
-                serialized_value_bytes: -1,
-            };
-            let interceptors = &mut self.stages.interceptors;
-            interceptors.on_acknowledgement(cx, &metadata, Some(&error));
-            let id = record.id;
-            self.events
-                .push_back(ProducerEvent::Failed { id, partition, error });
+            self.record_failed(cx, record.id, batch.partition.clone(), error_of(nth));
         }
         self.batch_ended(batch.id);
+    }
+
+    /// The end of one record: its interceptors hear of it, then the application.
+    pub(super) fn record_failed(
+        &mut self,
+        cx: &mut ClientCx,
+        id: RecordId,
+        partition: TopicPartition,
+        error: ProducerError,
+    ) {
+        let metadata = RecordMetadata {
+            partition: partition.clone(),
+            offset: -1,
+            timestamp_ms: NO_TIMESTAMP,
+            serialized_key_bytes: -1,
+            serialized_value_bytes: -1,
+        };
+        let interceptors = &mut self.stages.interceptors;
+        interceptors.on_acknowledgement(cx, &metadata, Some(&error));
+        self.events
+            .push_back(ProducerEvent::Failed { id, partition, error });
     }
 
     fn batch_ended(&mut self, batch: BatchId) {

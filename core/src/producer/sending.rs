@@ -13,12 +13,12 @@ use super::batch::Packed;
 use super::ending::Life;
 use super::partitioner::built_in::{Near, Switched};
 use super::partitioner::{ToPartition, murmur2};
-use super::record::{ProducerError, ProducerEvent, ProducerRecord, RecordId, RecordMetadata};
+use super::record::{ProducerError, ProducerRecord, RecordId};
 use super::{Producer, ProducerConfig, emit};
 use crate::client::{ClientCx, Metadata, TopicMetadata};
 use crate::error::ErrorCode;
 use crate::trace::ProducerFact;
-use crate::types::{Millis, NO_TIMESTAMP, PartitionIndex, TopicPartition};
+use crate::types::{Millis, PartitionIndex, TopicPartition};
 
 /// The partition of a record for which none was chosen.
 const NO_PARTITION: PartitionIndex = -1;
@@ -190,24 +190,10 @@ impl Producer {
             record: unsent.id,
             why: error.to_string(),
         });
-        let partition = unsent.place();
-        let metadata = RecordMetadata {
-            partition: partition.clone(),
-            offset: -1,
-            timestamp_ms: NO_TIMESTAMP,
-            serialized_key_bytes: -1,
-            serialized_value_bytes: -1,
-        };
-        let interceptors = &mut self.stages.interceptors;
-        interceptors.on_acknowledgement(cx, &metadata, Some(&error));
+        self.record_failed(cx, unsent.id, unsent.place(), error);
         for flush in &mut self.flushes {
             flush.record_ended(unsent.id);
         }
-        self.events.push_back(ProducerEvent::Failed {
-            id: unsent.id,
-            partition,
-            error,
-        });
     }
 
     // ---- one try

@@ -11,6 +11,7 @@ mod delete_records;
 mod describe_topics;
 mod dump_log;
 mod get_offsets;
+mod hosting;
 mod include_list;
 mod leader_election;
 mod moves;

@@ -117,8 +117,8 @@ impl Accumulator {
         epoch: Option<LeaderEpoch>,
         hurry: Option<Hurry>,
     ) -> Millis {
-        if first.attempts > 0 && first.sent_epoch == epoch {
-            first.retry_at
+        if let Some(until) = first.backs_off_until(epoch) {
+            until
         } else if hurry.is_some() || queued > 1 || first.is_full() {
             Millis::MIN
         } else {
@@ -166,7 +166,7 @@ impl Accumulator {
             let Some(batch) = first.and_then(|first| self.batches.get(&first)) else {
                 continue;
             };
-            let backs_off = batch.attempts > 0 && batch.sent_epoch == epoch && batch.retry_at > now;
+            let backs_off = batch.backs_off_until(epoch).is_some_and(|until| until > now);
             if backs_off || !idempotence.may_send(batch) {
                 continue;
             }

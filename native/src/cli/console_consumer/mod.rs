@@ -21,13 +21,10 @@ use highwater_core::types::{Offset, TopicPartition};
 use tokio::time::Instant;
 
 use self::formatter::Formatter;
-use super::Failure;
 use super::properties::tell_unknown;
 use super::stop::{Interrupted, Stop};
+use super::{Failure, hosting};
 use crate::client::{KafkaConsumer, Polled, Warnings};
-
-/// How long the end may take: `KafkaConsumer.close`.
-const CLOSE_TIMEOUT_MS: i64 = 30_000;
 
 /// The options of `kafka-console-consumer.sh`.
 #[derive(Debug, clap::Args)]
@@ -105,13 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = Source::of(arguments)?;
     let settings = settings::consumer(arguments)?;
     let formatter = Formatter::new(&arguments.formatter, &settings::formatter(arguments)?)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(read(arguments, &source, &settings, &formatter));
-    // Nothing that is left there is of any use.
-    runtime.shutdown_background();
+    let ended = hosting::run(read(arguments, &source, &settings, &formatter));
     if arguments.enable_systest_events {
         println!("shutdown_complete");
     }
@@ -207,11 +198,7 @@ async fn read(
         Err(Ended { why, unprinted }) => (Err(why), unprinted),
     };
     give_back(&consumer, &unprinted);
-    for event in consumer.close(CLOSE_TIMEOUT_MS).await {
-        if let ConsumerEvent::Failed(error) = event {
-            eprintln!("highwater: {error}");
-        }
-    }
+    hosting::close(consumer).await;
     eprintln!("Processed a total of {} messages", printer.count);
     printed
 }

@@ -15,7 +15,7 @@ use self::input::Lines;
 use self::line_reader::LineReader;
 use super::properties::tell_unknown;
 use super::stop::{Interrupted, Stop};
-use super::{AlreadySaid, Failure};
+use super::{AlreadySaid, Failure, hosting};
 use crate::client::{KafkaProducer, Warnings};
 
 /// The reader of lines, which is the only one.
@@ -65,13 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let reader = LineReader::new(&arguments.topic, &settings::reader(arguments)?)?;
     let config = ProducerConfig::read(&settings::producer(arguments)?)?;
     tell_unknown(&config.unused);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(send_all(arguments, config, &reader));
-    runtime.shutdown_background();
-    ended
+    hosting::run(send_all(arguments, config, &reader))
 }
 
 async fn send_all(arguments: &Arguments, config: ProducerConfig, reader: &LineReader) -> Result<(), Failure> {

@@ -15,16 +15,15 @@ use highwater_core::types::{Millis, TopicPartition};
 use tokio::time::Instant;
 
 use self::report::{Counts, Report};
-use super::Failure;
 use super::datetime::DateFormat;
 use super::properties::{settings, tell_unknown};
 use super::stop::{Interrupted, Stop};
+use super::{Failure, hosting};
 use crate::client::{KafkaConsumer, Polled, Warnings};
 use crate::clock::Clock;
 
 /// How long one poll waits, as Kafka's does.
 const POLL: Duration = Duration::from_millis(100);
-const CLOSE_TIMEOUT_MS: Millis = 30_000;
 /// Groups that are made for one run have such a number.
 const MOST_GROUPS: u64 = 100_000;
 
@@ -80,13 +79,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = consumer_settings(arguments)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(measure(arguments, &settings));
-    runtime.shutdown_background();
-    ended
+    hosting::run(measure(arguments, &settings))
 }
 
 fn consumer_settings(arguments: &Arguments) -> Result<Settings, Failure> {
@@ -138,11 +131,7 @@ async fn measure(arguments: &Arguments, settings: &Settings) -> Result<(), Failu
         );
     }
     let (counts, join_ms, end_ms) = (run.counts, run.joins.total_ms, clock.now());
-    for event in consumer.close(CLOSE_TIMEOUT_MS).await {
-        if let ConsumerEvent::Failed(error) = event {
-            eprintln!("highwater: {error}");
-        }
-    }
+    hosting::close(consumer).await;
     ended?;
     report.end(counts, join_ms, end_ms);
     Ok(())

@@ -17,7 +17,7 @@ use self::stats::Stats;
 use self::throttle::Throttle;
 use super::properties::{settings, tell_unknown};
 use super::stop::{Interrupted, Stop};
-use super::{AlreadySaid, Failure};
+use super::{AlreadySaid, Failure, hosting};
 use crate::client::{KafkaProducer, Warnings};
 use crate::clock::Clock;
 
@@ -84,13 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = ProducerConfig::read(&producer_settings(arguments)?)?;
     tell_unknown(&config.unused);
     let payloads = Payloads::new(arguments)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(measure(arguments, config, payloads));
-    runtime.shutdown_background();
-    ended
+    hosting::run(measure(arguments, config, payloads))
 }
 
 fn producer_settings(arguments: &Arguments) -> Result<Settings, Failure> {

@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn output_past_the_limit_is_refused_before_it_is_held() {
-        let zeros = vec![0; 20_000_000];
+        let zeros = vec![0; 2_000_000];
         for codec in Codec::ALL {
             let packed = pack(codec, &zeros);
             let limit = 100_000;
@@ -245,10 +245,12 @@ mod tests {
 
     #[test]
     fn damaged_input_is_an_error_and_never_a_panic() {
+        // An interpreter of wasm32 is some fifty times slower.
+        let places = if cfg!(target_arch = "wasm32") { 11 } else { 97 };
         let sample = &samples()[2];
         for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::Zstd] {
             let packed = pack(codec, sample);
-            let step = packed.len() / 97 + 1;
+            let step = packed.len() / places + 1;
             for cut in (0..packed.len()).step_by(step) {
                 // Lz4 may give the blocks that are whole; the batch's checksum tells the rest.
                 match unpack(codec, &packed[..cut], sample.len()) {

@@ -65,7 +65,9 @@ expect hw leader:t-0 t-0 6
 
 #[test]
 fn a_view_tells_what_is_after_every_step_of_random_worlds() {
-    for seed in 1..6 {
+    // An interpreter of wasm32 is some fifty times slower, and the search compares views too.
+    let seeds = if cfg!(target_arch = "wasm32") { 1..2 } else { 1..6 };
+    for seed in seeds {
         play(&random::script(seed));
     }
 }

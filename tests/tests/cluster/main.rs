@@ -3,6 +3,7 @@
 
 mod account;
 mod groups;
+mod office;
 mod phases;
 mod reader;
 mod run;

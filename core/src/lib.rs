@@ -23,7 +23,8 @@
 //! 13. [`producer`], [`consumer`]: records into a cluster, and out of it, alone or shared with a group
 //! 14. [`io`], [`broker`]: the host contract and the broker that keeps it
 //! 15. [`view`]: what an onlooker knows of a cluster, folded from its facts
-//! 16. [`sim`]: a host in memory, for tests and for the lab
+//! 16. [`stage`]: what is drawn of it, and said of what is drawn
+//! 17. [`sim`]: a host in memory, for tests and for the lab
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 #![forbid(unsafe_code)]
@@ -50,6 +51,7 @@ pub mod protocol;
 pub mod record;
 pub mod replica;
 pub mod sim;
+pub mod stage;
 pub mod trace;
 pub mod types;
 pub mod view;

@@ -1,0 +1,138 @@
+//! What is seen of a cluster, and what is said of it: the stage, without a layout.
+//!
+//! A [`Stage`] is one partition's picture: who is there, what each replica holds and knows of it, what
+//! producers were told, whose ISR is which, what is on its way. It is plain data that follows from a
+//! [`ClusterView`](crate::view::ClusterView) alone, so that a simulation, a recording and a live cluster
+//! are drawn by the same code, and a picture never shows what no fact has told.
+//!
+//! Each element says itself: `say()` is the text that a reader without the picture gets, and
+//! [`Stage::elements`] lists all of them in the order of reading. The terminal prints that list, the page
+//! puts the same strings on what it draws, and a test compares the two.
+//!
+//! Reading order: [`row`] replicas and their cells; [`promise`] what producers were told; [`isr`] whose
+//! ISR; [`figure`] the nodes of the map; [`message`] what is between them.
+//!
+//! Invariants
+//! - equal views give equal stages
+//! - every element has a key of its own, and a text that says all that its picture shows
+
+pub mod figure;
+pub mod isr;
+pub mod message;
+pub mod promise;
+pub mod row;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::types::{Offset, TopicPartition};
+
+pub use figure::{CutLink, Figure, Shape};
+pub use isr::{IsrHolder, IsrLine};
+pub use message::{Idle, Message, Way};
+pub use promise::{Promise, PromiseState};
+pub use row::{Cell, Heard, Mark, MarkKind, Record, Role, Row, State};
+
+/// What of a cluster is to be on stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageOptions {
+    pub partition: TopicPartition,
+    /// At most so many columns; earlier offsets are folded away.
+    pub most_columns: usize,
+    /// What was cut off since this fact, counted from 0, is still shown, struck: the moment's first fact.
+    pub cut_since: usize,
+}
+
+/// One partition of a cluster, as it is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    pub partition: TopicPartition,
+    /// In the order of the map: coordination, brokers, producers, consumers.
+    pub figures: Vec<Figure>,
+    /// Links that carry nothing.
+    pub cut_links: Vec<CutLink>,
+    /// The columns, an offset each.
+    pub offsets: Range<Offset>,
+    /// Offsets before the first column that hold the same everywhere.
+    pub folded: Option<Folded>,
+    /// One for each offset that a producer was told about, by offset; a second one where a rewritten
+    /// offset was promised again.
+    pub promises: Vec<Promise>,
+    pub isrs: Vec<IsrLine>,
+    /// One a replica, in the order of assignment. A replica that has not changed is the same `Arc`.
+    pub rows: Vec<Arc<Row>>,
+    /// What is worth a look, in the order of sending.
+    pub messages: Vec<Message>,
+    /// What else is on its way.
+    pub idle: Idle,
+}
+
+/// Columns that are left out: each replica that lives has these records, and knows that they are safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folded {
+    pub from: Offset,
+    /// The first offset that is shown.
+    pub to: Offset,
+}
+
+/// An element's name and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// `row:1`, `cell:1:5`, `promise:5`: unique on a stage, and what a story's focus names.
+    pub key: String,
+    pub say: String,
+}
+
+impl Stage {
+    /// Everything that is drawn, in the order of reading.
+    pub fn elements(&self) -> Vec<Element> {
+        let mut all = Vec::new();
+        let mut add = |key: String, say: String| all.push(Element { key, say });
+        for figure in &self.figures {
+            add(figure.key(), figure.say());
+        }
+        for link in &self.cut_links {
+            add(link.key(), link.say());
+        }
+        if let Some(folded) = &self.folded {
+            add("folded".to_owned(), folded.say());
+        }
+        for promise in &self.promises {
+            add(promise.key(), promise.say());
+        }
+        for isr in &self.isrs {
+            add(isr.key(), isr.say());
+        }
+        for row in &self.rows {
+            add(row.key(), row.say());
+            for cell in &row.cells {
+                add(cell.key(), cell.say());
+            }
+            for mark in &row.marks {
+                add(mark.key(), mark.say());
+            }
+        }
+        for message in &self.messages {
+            add(message.key(), message.say());
+        }
+        if let Some(say) = self.idle.say() {
+            add("idle".to_owned(), say);
+        }
+        all
+    }
+
+    /// The texts of all elements: the stage for whoever has no picture.
+    pub fn describe(&self) -> Vec<String> {
+        self.elements().into_iter().map(|element| element.say).collect()
+    }
+}
+
+impl Folded {
+    pub fn say(&self) -> String {
+        let last = self.to - 1;
+        format!(
+            "offsets {} to {last}: on every replica, and known to be safe there",
+            self.from
+        )
+    }
+}

@@ -222,7 +222,9 @@ fn highwater(binary: &Path, directory: &Path, ports: &[u16], connect: Option<&st
     let command = |(id, port): (usize, &u16)| {
         let data = directory.join(format!("data-{id}"));
         let mut properties = format!(
-            "broker.id={id}\nlisteners=PLAINTEXT://127.0.0.1:{port}\nlog.dirs={}\n",
+            "broker.id={id}\nlisteners=PLAINTEXT://127.0.0.1:{port}\n\
+             offsets.topic.replication.factor={}\nlog.dirs={}\n",
+            ports.len(),
             data.display()
         );
         if let Some(connect) = connect {

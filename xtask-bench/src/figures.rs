@@ -22,17 +22,27 @@ pub enum Goal {
 pub enum Part {
     OneBroker,
     ThreeBrokers,
+    Clients,
+    Groups,
     Simulator,
 }
 
 impl Part {
-    pub const ALL: [Self; 3] = [Self::OneBroker, Self::ThreeBrokers, Self::Simulator];
+    pub const ALL: [Self; 5] = [
+        Self::OneBroker,
+        Self::ThreeBrokers,
+        Self::Clients,
+        Self::Groups,
+        Self::Simulator,
+    ];
 
     /// As the marks in the page name it.
     pub fn name(self) -> &'static str {
         match self {
             Self::OneBroker => "one broker",
             Self::ThreeBrokers => "three brokers",
+            Self::Clients => "clients",
+            Self::Groups => "groups",
             Self::Simulator => "simulator",
         }
     }
@@ -48,7 +58,15 @@ pub struct Figure {
     pub goal: Goal,
 }
 
-pub const FLOORS: [(&str, &str, &str); 7] = [
+/// The part that a floor stands with.
+pub fn part_of_floor(name: &str) -> Part {
+    match name.starts_with("librdkafka") {
+        true => Part::Clients,
+        false => Part::OneBroker,
+    }
+}
+
+pub const FLOORS: [(&str, &str, &str); 11] = [
     ("receive", "recv into one buffer of 1 MiB", "CPU s/GB"),
     (
         "receive_write",
@@ -68,6 +86,14 @@ pub const FLOORS: [(&str, &str, &str); 7] = [
         "CPU µs/request",
     ),
     ("request_p50", "the same: p50", "ms"),
+    (
+        "librdkafka_produce",
+        "librdkafka: produce 1 KiB, acks=all",
+        "MB/s",
+    ),
+    ("librdkafka_produce_cpu", "librdkafka: produce 1 KiB", CPU),
+    ("librdkafka_fetch", "librdkafka: fetch 1 KiB", "MB/s"),
+    ("librdkafka_fetch_cpu", "librdkafka: fetch 1 KiB", CPU),
 ];
 
 const fn figure(id: &'static str, label: &'static str, unit: &'static str, goal: Goal) -> Figure {
@@ -84,6 +110,8 @@ impl Figure {
     pub fn part(&self) -> Part {
         match self.id.split_once('.') {
             Some(("three" | "failover", _)) => Part::ThreeBrokers,
+            Some(("clients", _)) => Part::Clients,
+            Some(("groups", _)) => Part::Groups,
             Some(("simulator", _)) => Part::Simulator,
             _ => Part::OneBroker,
         }
@@ -99,7 +127,7 @@ const CPU: &str = "CPU s/GB";
 const USER: &str = "user s/GB";
 
 /// In the order of the table. The part of an id before the dot names the measurement (`--only`).
-pub const FIGURES: [Figure; 48] = [
+pub const FIGURES: [Figure; 57] = [
     figure(
         "start.first_answer",
         "start to first answer",
@@ -310,6 +338,47 @@ pub const FIGURES: [Figure; 48] = [
         "leader killed (session 9 s): next acknowledgement",
         "s",
         Goal::AtMost(9.3),
+    ),
+    figure(
+        "clients.produce",
+        "client: produce 1 KiB, one partition, acks=all",
+        "MB/s",
+        Goal::None,
+    )
+    .beside("librdkafka_produce"),
+    figure("clients.produce_cpu", "client: produce 1 KiB", CPU, Goal::None).beside("librdkafka_produce_cpu"),
+    figure(
+        "clients.fetch",
+        "client: fetch 1 KiB, one partition",
+        "MB/s",
+        Goal::None,
+    )
+    .beside("librdkafka_fetch"),
+    figure("clients.fetch_cpu", "client: fetch 1 KiB", CPU, Goal::None).beside("librdkafka_fetch_cpu"),
+    figure(
+        "groups.formed",
+        "1,000 members in 100 groups: all have their share (3 s of it are the first rebalance's delay)",
+        "s",
+        Goal::None,
+    ),
+    figure(
+        "groups.commit_p50",
+        "they commit 10,000 times a second: p50",
+        "ms",
+        Goal::None,
+    ),
+    figure("groups.commit_p99", "the same: p99", "ms", Goal::None),
+    figure(
+        "groups.commit_cpu",
+        "the same: processor time",
+        "CPU µs/commit",
+        Goal::None,
+    ),
+    figure(
+        "groups.memory",
+        "the same: resident memory that is added",
+        "MB",
+        Goal::None,
     ),
     figure(
         "simulator.events",

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::broker::free_ports;
+use crate::program::{records_a_second, run};
 use crate::{Result, at, root};
 
 /// What `kafka-server-start.sh` gives the virtual machine.
@@ -40,6 +41,13 @@ pub fn java_is_there() -> bool {
     java.is_ok_and(|status| status.success()) && root().join("target/clients/java/lib").is_dir()
 }
 
+/// One of Kafka's command line tools, by its class.
+pub fn tool(class: &str) -> Result<Command> {
+    let mut tool = java(&jars()?, &["-Xmx512M"]);
+    tool.arg(class);
+    Ok(tool)
+}
+
 /// Brokers that are controllers too, formatted and ready to be started.
 pub fn brokers(jars: &Path, directory: &Path, ports: &[u16]) -> Result<Vec<Command>> {
     let controllers = free_ports(ports.len() as u16)?;
@@ -74,8 +82,8 @@ pub fn brokers(jars: &Path, directory: &Path, ports: &[u16]) -> Result<Vec<Comma
 /// Kafka's own producer with its default settings: `count` messages of 100 bytes with acks=all.
 /// Answers how many bytes it sent in a second, without the time that Java took to start.
 pub fn producer_performance(address: &str, topic: &str, count: u64) -> Result<f64> {
-    let mut tool = java(&jars()?, &["-Xmx512M"]);
-    tool.args(["org.apache.kafka.tools.ProducerPerformance", "--topic", topic]);
+    let mut tool = tool("org.apache.kafka.tools.ProducerPerformance")?;
+    tool.args(["--topic", topic]);
     tool.args([
         "--num-records",
         &count.to_string(),
@@ -90,42 +98,8 @@ pub fn producer_performance(address: &str, topic: &str, count: u64) -> Result<f6
     Ok(records * 100.0)
 }
 
-/// Its last such line sums up: `50000 records sent, 49019.6 records/sec (4.67 MB/sec), ...`.
-fn records_a_second(said: &str) -> Option<f64> {
-    let line = said.lines().rfind(|line| line.contains(" records sent, "))?;
-    let (before, _) = line.split_once(" records/sec")?;
-    before.rsplit(' ').next()?.parse().ok()
-}
-
 fn java(jars: &Path, options: &[&str]) -> Command {
     let mut java = Command::new("java");
     java.args(options).arg("-cp").arg(jars.join("*"));
     java
-}
-
-/// Runs a program to its end; answers what it printed.
-fn run(command: &mut Command) -> Result<String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("cannot run {program}: {e}; `cargo xtask test` says how to get it"))?;
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    match output.status.success() {
-        true => Ok(said),
-        false => Err(format!("{program} failed:\n{}", said.trim_end())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rate_is_read_from_the_last_line() {
-        let said = "10 records sent, 1.5 records/sec (0.00 MB/sec), 1 ms avg\n\
-                    50 records sent, 49019.6 records/sec (4.67 MB/sec), 2 ms avg, 3 ms 50th\n";
-        assert_eq!(records_a_second(said), Some(49019.6));
-        assert_eq!(records_a_second("nothing"), None);
-    }
 }

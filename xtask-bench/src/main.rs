@@ -5,9 +5,11 @@
 //! absolute figures wander. Everything is bounded, and each process that is started here is ended here.
 
 mod broker;
+mod clients;
 mod failover;
 mod figures;
 mod floors;
+mod groups;
 mod idle;
 mod kafka;
 mod load;
@@ -16,6 +18,7 @@ mod machine;
 mod meter;
 mod payload;
 mod plan;
+mod program;
 mod report;
 mod run;
 mod simulator;
@@ -47,7 +50,7 @@ struct Arguments {
     /// Less of everything: a look, in under 4 minutes
     #[arg(long)]
     quick: bool,
-    /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady, three, failover, simulator); may be given again
+    /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady, clients, groups, three, failover, simulator); may be given again
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Put what was measured into the book's page on performance

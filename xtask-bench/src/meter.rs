@@ -57,13 +57,25 @@ impl Sum for Memory {
 pub fn cpu_of(pid: u32) -> Result<Cpu> {
     let path = format!("/proc/{pid}/stat");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"))?;
-    cpu_in(&text).ok_or_else(|| format!("{path}: unexpected form: {text}"))
+    cpu_in(&text, ITSELF).ok_or_else(|| format!("{path}: unexpected form: {text}"))
 }
 
-/// Fields 14 and 15; the name of the process before them, in parentheses, may hold anything.
-fn cpu_in(stat: &str) -> Option<Cpu> {
+/// Of all programs that this one has started and seen end.
+pub fn cpu_of_ended_children() -> Result<Cpu> {
+    let path = "/proc/self/stat";
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+    cpu_in(&text, CHILDREN).ok_or_else(|| format!("{path}: unexpected form: {text}"))
+}
+
+/// Fields of `/proc/PID/stat` that lie between the process's name and user time: of the process itself, and of its
+/// children that were waited for.
+const ITSELF: usize = 11;
+const CHILDREN: usize = 13;
+
+/// The name of the process, in parentheses, may hold anything.
+fn cpu_in(stat: &str, before: usize) -> Option<Cpu> {
     let after_name = &stat[stat.rfind(')')? + 1..];
-    let mut fields = after_name.split_whitespace().skip(11).map(str::parse::<f64>);
+    let mut fields = after_name.split_whitespace().skip(before).map(str::parse::<f64>);
     let ticks_a_second = rustix::param::clock_ticks_per_second() as f64;
     Some(Cpu {
         user_s: fields.next()?.ok()? / ticks_a_second,
@@ -107,9 +119,11 @@ mod tests {
 
     #[test]
     fn processor_time_is_read_past_a_name_with_spaces() {
-        let stat = "7 (a ) b) S 1 7 7 0 -1 4194560 9 0 0 0 250 50 0 0 20 0 8 0 1 1 1";
-        let cpu = cpu_in(stat).expect("the form of /proc/PID/stat");
-        assert!((cpu.user_s / cpu.system_s - 5.0).abs() < 1e-9);
+        let stat = "7 (a ) b) S 1 7 7 0 -1 4194560 9 0 0 0 250 50 90 30 20 0 8 0 1 1 1";
+        for (before, ratio) in [(ITSELF, 5.0), (CHILDREN, 3.0)] {
+            let cpu = cpu_in(stat, before).expect("the form of /proc/PID/stat");
+            assert!((cpu.user_s / cpu.system_s - ratio).abs() < 1e-9);
+        }
     }
 
     #[test]

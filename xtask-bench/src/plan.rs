@@ -18,6 +18,9 @@ pub struct Plan {
     /// How often leaders are stopped and killed.
     pub failovers: u32,
     pub steady_s: u32,
+    /// By each client.
+    pub bytes_of_clients: u64,
+    pub commits_s: u32,
     pub idle_connections: usize,
     pub idle_topics: i32,
     pub idle_s: u64,
@@ -44,6 +47,8 @@ impl Plan {
             bytes_of_three: 1_000_000_000,
             failovers: 3,
             steady_s: 8,
+            bytes_of_clients: 1_000_000_000,
+            commits_s: 8,
             idle_connections: 5000,
             idle_topics: 10,
             idle_s: 8,
@@ -63,6 +68,8 @@ impl Plan {
             bytes_of_three: 250_000_000,
             failovers: 1,
             steady_s: 3,
+            bytes_of_clients: 250_000_000,
+            commits_s: 3,
             idle_connections: 5000,
             idle_topics: 10,
             idle_s: 3,

@@ -13,21 +13,26 @@ use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::{
-    Against, Arguments, Result, failover, idle, kafka, meter, root, said, simulator, table, three, zookeeper,
+    Against, Arguments, Result, clients, failover, groups, idle, kafka, meter, root, said, simulator, table,
+    three, zookeeper,
 };
 
 /// Measurements besides the loads.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 9] = [
     "floors",
     "start",
     "connections",
     "partitions",
+    "clients",
+    "groups",
     "three",
     "failover",
     "simulator",
 ];
 /// Kafka needs minutes for 30,000 logs on a small machine, and is not asked for them.
 const MANY_LOGS_OF: &str = "Highwater";
+/// Whose clients in Java stand beside ours.
+const KAFKA: &str = "Kafka";
 
 struct Run<'a> {
     out: &'a Path,
@@ -66,6 +71,8 @@ pub fn run(arguments: &Arguments, out: &Path) -> Result<Report> {
     run.starts()?;
     run.loads()?;
     run.idle()?;
+    run.clients()?;
+    run.groups()?;
     run.three()?;
     run.failover()?;
     run.simulator()?;
@@ -88,8 +95,9 @@ impl Run<'_> {
         let one = runs * (count(&"start") + loads) + warming + idle;
         let three = count(&"three") * (2 + 2 * runs);
         let failovers = count(&"failover") * u64::from(self.loads.plan.failovers);
-        (count(&"floors") + count(&"simulator")) * runs
-            + systems * (one + three + failovers)
+        let groups = runs * count(&"groups");
+        (count(&"floors") + count(&"simulator") + 3 * count(&"clients")) * runs
+            + systems * (one + three + failovers + groups)
             + count(&"three")
     }
 
@@ -117,12 +125,7 @@ impl Run<'_> {
                 ("request_cpu", request.cpu_us),
                 ("request_p50", request.p50_ms),
             ];
-            let load = meter::load_average();
-            for (name, value) in values {
-                self.report.note_floor(name, value, load);
-            }
-            self.say("floors", "", &values, load);
-            self.bar.inc(1);
+            self.note_floors("floors", "", &values.to_vec());
         }
         Ok(())
     }
@@ -197,6 +200,49 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Three clients of one broker, by turns.
+    fn clients(&mut self) -> Result<()> {
+        let Some((binary, system)) = self.ours().filter(|_| self.wants("clients")) else {
+            return Ok(());
+        };
+        let broker = Broker::start(&system, Shape::One, self.out, "clients")?;
+        let work = clients::Work {
+            broker: &broker,
+            records: clients::records_of(self.loads.plan.bytes_of_clients),
+        };
+        for _ in 0..self.loads.plan.runs {
+            self.bar.set_message("clients: ours");
+            self.note("clients", &system, &work.ours(&binary)?);
+            self.bar.set_message("clients: Kafka's");
+            let values = work.java()?;
+            let load = meter::load_average();
+            for (id, value) in &values {
+                self.report.note(KAFKA, id, *value, load);
+            }
+            self.say("clients", KAFKA, &values, load);
+            self.bar.inc(1);
+            self.bar.set_message("clients: librdkafka");
+            let values = work.librdkafka()?;
+            self.note_floors("clients", "librdkafka", &values);
+        }
+        Ok(())
+    }
+
+    fn groups(&mut self) -> Result<()> {
+        if !self.wants("groups") {
+            return Ok(());
+        }
+        for _ in 0..self.loads.plan.runs {
+            for system in self.systems.clone() {
+                self.bar.set_message(format!("groups: {}", system.name()));
+                let broker = Broker::start(&system, Shape::One, self.out, "groups")?;
+                let values = groups::measure(&broker, self.loads.plan.commits_s)?;
+                self.note("groups", &system, &values);
+            }
+        }
+        Ok(())
+    }
+
     /// One cluster after the other: two at a time do not fit into a small machine.
     fn three(&mut self) -> Result<()> {
         if !self.wants("three") {
@@ -248,11 +294,7 @@ impl Run<'_> {
 
     /// It has no counterpart in other systems.
     fn simulator(&mut self) -> Result<()> {
-        let ours = self.systems.clone().into_iter().find_map(|system| match &system {
-            System::Highwater { binary } => Some((binary.clone(), system)),
-            System::Kafka { .. } => None,
-        });
-        let Some((binary, system)) = ours.filter(|_| self.wants("simulator")) else {
+        let Some((binary, system)) = self.ours().filter(|_| self.wants("simulator")) else {
             return Ok(());
         };
         for _ in 0..self.loads.plan.runs {
@@ -261,6 +303,24 @@ impl Run<'_> {
             self.note("simulator", &system, &values);
         }
         Ok(())
+    }
+
+    /// Our binary, and the system that it is.
+    fn ours(&self) -> Option<(PathBuf, System)> {
+        self.systems.iter().find_map(|system| match system {
+            System::Highwater { binary } => Some((binary.clone(), system.clone())),
+            System::Kafka { .. } => None,
+        })
+    }
+
+    /// Takes what others are held against.
+    fn note_floors(&mut self, name: &str, who: &str, values: &Values) {
+        let load = meter::load_average();
+        for (id, value) in values {
+            self.report.note_floor(id, *value, load);
+        }
+        self.say(name, who, values, load);
+        self.bar.inc(1);
     }
 
     /// Takes the values of one step.

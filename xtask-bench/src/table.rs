@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::figures::Part;
+use crate::figures::{Part, part_of_floor};
 use crate::report::{Report, Samples, Standing, goal};
 use crate::statistics::spread;
 use crate::{Result, at};
@@ -47,9 +47,10 @@ fn row(standing: &Standing<'_>) -> Vec<String> {
     ]
 }
 
-fn floors(report: &Report) -> Rows {
+fn floors(report: &Report, parts: &[Part]) -> Rows {
     report
         .floors()
+        .filter(|(name, ..)| parts.contains(&part_of_floor(name)))
         .map(|(_, label, unit, samples)| vec![label.to_owned(), unit.to_owned(), with_spread(samples)])
         .collect()
 }
@@ -82,7 +83,10 @@ pub fn number(value: f64) -> String {
 pub fn text(report: &Report) -> String {
     let mut text = format!("{}\n", report.machine);
     for (head, rows) in [
-        (&["floor", "unit", "median (spread)"][..], floors(report)),
+        (
+            &["floor", "unit", "median (spread)"][..],
+            floors(report, &Part::ALL),
+        ),
         (&HEAD, figures(report, &Part::ALL)),
     ] {
         let head: Vec<String> = head.iter().map(ToString::to_string).collect();
@@ -105,8 +109,7 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-/// The part's table; the floors stand with one broker, which is held against them. Nothing when nothing
-/// of it was measured.
+/// The part's table with what its figures are held against. Nothing when nothing of it was measured.
 fn markdown(report: &Report, part: Part) -> Option<String> {
     let command = match (report.has_kafka(), report.quick) {
         (true, true) => "cargo xtask bench --against kafka --quick",
@@ -122,10 +125,7 @@ fn markdown(report: &Report, part: Part) -> Option<String> {
         "`{command}` on {}; medians, in parentheses the least and the greatest.\n",
         report.machine
     );
-    let floors = match part {
-        Part::OneBroker => floors(report),
-        Part::ThreeBrokers | Part::Simulator => Rows::new(),
-    };
+    let floors = floors(report, &[part]);
     for (head, rows) in [(&["floor", "unit", "measured"][..], floors), (&HEAD, measured)] {
         if rows.is_empty() {
             continue;

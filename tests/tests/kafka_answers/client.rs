@@ -1,9 +1,11 @@
 //! Sends a request and tells its answer as text, without what differs from run to run.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use highwater_core::protocol::{RequestBody, ResponseBody, decode_response, encode_request};
+use highwater_core::protocol::messages::{DescribeGroupsRequest, message};
+use highwater_core::protocol::{RequestBody, ResponseBody, StrBytes, decode_response, encode_request};
 use highwater_core::types::Uuid;
 use highwater_tests::requests::topics;
 use highwater_tests::wire::{WireClient, header};
@@ -20,16 +22,20 @@ const MASKED: [&str; 9] = [
     "total_bytes",
     "usable_bytes",
 ];
-/// COORDINATOR_LOAD_IN_PROGRESS and COORDINATOR_NOT_AVAILABLE.
-const NOT_YET: [&str; 2] = ["error_code: 14", "error_code: 15"];
+/// COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR.
+const NOT_YET: [&str; 3] = ["error_code: 14", "error_code: 15", "error_code: 16"];
 /// Kafka answers within this time, or never.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A client with one connection for each request, and the ids of the topics.
+/// A client with one connection for each request, the ids of the topics, and those that members of groups were given.
 pub struct Asker {
     bootstrap: String,
     is_kafka: bool,
     ids: BTreeMap<String, Uuid>,
+    /// By what the cases call the members.
+    members: BTreeMap<&'static str, String>,
+    /// Connections whose request was not answered yet.
+    waiting: Vec<WireClient>,
 }
 
 impl Asker {
@@ -38,7 +44,14 @@ impl Asker {
             bootstrap: bootstrap.to_owned(),
             is_kafka,
             ids: BTreeMap::new(),
+            members: BTreeMap::new(),
+            waiting: Vec::new(),
         }
+    }
+
+    /// The id that a member was given last; nobody's before that.
+    pub fn member(&self, name: &str) -> &str {
+        self.members.get(name).map_or("nobody", String::as_str)
     }
 
     /// The id of a topic that was waited for.
@@ -46,23 +59,58 @@ impl Asker {
         self.ids[topic]
     }
 
-    /// Asks; the request's bytes and the answer.
-    pub fn ask(&self, number: i32, version: i16, body: &RequestBody) -> (String, String) {
+    /// Asks; the request's bytes and the answer. The member that a JoinGroup is told of is called `member` from now on.
+    pub fn ask(
+        &mut self,
+        number: i32,
+        version: i16,
+        body: &RequestBody,
+        member: Option<&'static str>,
+    ) -> (String, String) {
         let frame = encode_request(&header(body.api(), version, number), body);
         let frame = frame.expect("a request that can be encoded");
+        // The number depends on what is asked before.
+        let hex: String = frame[12..].iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = self.without_ids(hex);
         let answer = loop {
-            let answer = self.answer_to(version, body, &frame);
+            let answer = self.answer_to(version, body, &frame, member);
             // A broker that has just started cannot do all at once.
             if !NOT_YET.iter().any(|code| answer.contains(code)) {
                 break answer;
             }
         };
-        // The number depends on what is asked before.
-        let hex: String = frame[12..].iter().map(|byte| format!("{byte:02x}")).collect();
-        (self.without_ids(hex), answer)
+        (hex, answer)
     }
 
-    fn answer_to(&self, version: i16, body: &RequestBody, frame: &[u8]) -> String {
+    /// Asks what is answered only after more was asked; the request's bytes.
+    pub fn ask_on(&mut self, number: i32, version: i16, body: &RequestBody) -> String {
+        let frame = encode_request(&header(body.api(), version, number), body);
+        let frame = frame.expect("a request that can be encoded");
+        let mut client = WireClient::connect(&self.bootstrap);
+        client.send_raw(&frame);
+        self.waiting.push(client);
+        if let RequestBody::JoinGroup(joins) = body {
+            self.wait_for_rebalance(&joins.group_id);
+        }
+        let hex: String = frame[12..].iter().map(|byte| format!("{byte:02x}")).collect();
+        self.without_ids(hex)
+    }
+
+    /// The answer to the first such request.
+    pub fn late_answer(&mut self, version: i16, body: &RequestBody) -> String {
+        let mut client = self.waiting.remove(0);
+        let frame = client.read_frame().expect("an answer");
+        let answer = decode_response(body.api(), version, frame).expect("an answer that can be read");
+        self.tell(answer.body)
+    }
+
+    fn answer_to(
+        &mut self,
+        version: i16,
+        body: &RequestBody,
+        frame: &[u8],
+        member: Option<&'static str>,
+    ) -> String {
         let mut client = WireClient::connect(&self.bootstrap);
         if self.is_kafka {
             client.wait_at_most(PATIENCE);
@@ -72,18 +120,47 @@ impl Asker {
             Ok(answer) => {
                 let answer =
                     decode_response(body.api(), version, answer).expect("an answer that can be read");
-                told(&format!("{:?}", in_order(answer.body)))
+                if let (Some(name), ResponseBody::JoinGroup(joined)) = (member, &answer.body) {
+                    self.members.insert(name, joined.member_id.to_string());
+                }
+                self.tell(answer.body)
             }
             Err(why) => why.to_owned(),
         }
     }
 
+    fn tell(&self, answer: ResponseBody) -> String {
+        let mut text = format!("{:?}", in_order(answer));
+        for (name, id) in self.members.iter().filter(|(_, id)| !id.is_empty()) {
+            text = text.replace(id, &format!("<member {name}>"));
+        }
+        told(&text)
+    }
+
     fn without_ids(&self, mut hex: String) -> String {
+        for (name, id) in self.members.iter().filter(|(_, id)| !id.is_empty()) {
+            let id: String = id.bytes().map(|byte| format!("{byte:02x}")).collect();
+            hex = hex.replace(&id, &format!("<member {name}>"));
+        }
         for (topic, id) in &self.ids {
             let id: String = id.0.iter().map(|byte| format!("{byte:02x}")).collect();
             hex = hex.replace(&id, &format!("<id of {topic}>"));
         }
         hex
+    }
+
+    /// Waits until the group gathers its members.
+    fn wait_for_rebalance(&self, group: &StrBytes) {
+        let mut client = WireClient::connect(&self.bootstrap);
+        let describe = message(|body: &mut DescribeGroupsRequest| body.groups = vec![group.clone()]);
+        let describe = RequestBody::DescribeGroups(describe);
+        loop {
+            let answer = format!("{:?}", client.ask(5, &describe));
+            if answer.contains("PreparingRebalance") {
+                return;
+            }
+            std::thread::yield_now();
+        }
     }
 
     /// Waits until the broker knows these topics and no others: Kafka is told of them a moment later.
@@ -105,7 +182,7 @@ impl Asker {
     }
 }
 
-/// The answer with settings by name: Kafka's come in the order of a hash map.
+/// The answer with settings by name, and the like: Kafka's come in the order of a hash map.
 fn in_order(mut answer: ResponseBody) -> ResponseBody {
     match &mut answer {
         ResponseBody::DescribeConfigs(answer) => {
@@ -118,6 +195,43 @@ fn in_order(mut answer: ResponseBody) -> ResponseBody {
                 .iter_mut()
                 .filter_map(|topic| topic.configs.as_mut());
             settings.for_each(|settings| settings.sort_by(|a, b| a.name.cmp(&b.name)));
+        }
+        ResponseBody::JoinGroup(answer) => answer.members.sort_by(|a, b| a.metadata.cmp(&b.metadata)),
+        ResponseBody::DescribeGroups(answer) => {
+            let groups = answer.groups.iter_mut();
+            groups.for_each(|group| {
+                group.members.sort_by_key(|member| {
+                    (
+                        member.member_metadata.clone(),
+                        Reverse(member.member_assignment.clone()),
+                    )
+                });
+            });
+        }
+        ResponseBody::ListGroups(answer) => answer.groups.sort_by(|a, b| a.group_id.cmp(&b.group_id)),
+        ResponseBody::DeleteGroups(answer) => answer.results.sort_by(|a, b| a.group_id.cmp(&b.group_id)),
+        ResponseBody::OffsetDelete(answer) => {
+            for topic in &mut answer.topics {
+                topic
+                    .partitions
+                    .sort_by_key(|partition| partition.partition_index);
+            }
+        }
+        ResponseBody::OffsetFetch(answer) => {
+            answer.topics.sort_by(|a, b| a.name.cmp(&b.name));
+            for topic in &mut answer.topics {
+                topic
+                    .partitions
+                    .sort_by_key(|partition| partition.partition_index);
+            }
+            for group in &mut answer.groups {
+                group.topics.sort_by(|a, b| a.name.cmp(&b.name));
+                for topic in &mut group.topics {
+                    topic
+                        .partitions
+                        .sort_by_key(|partition| partition.partition_index);
+                }
+            }
         }
         _ => {}
     }

@@ -7,10 +7,12 @@
 //!
 //! `HIGHWATER_BLESS=1` writes `ours.txt`. With `HIGHWATER_BOOTSTRAP=HOST:PORT` too it is a recorder:
 //! it asks that broker, which has to be a new Apache Kafka of node number 1 with
-//! `auto.create.topics.enable=false`, and writes `kafka.txt`.
+//! `auto.create.topics.enable=false`, `offsets.topic.replication.factor=1` and
+//! `group.initial.rebalance.delay.ms=0`, and writes `kafka.txt`.
 
 mod cases;
 mod client;
+mod group_requests;
 mod requests;
 mod rows;
 
@@ -18,9 +20,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use highwater_core::protocol::RequestBody;
 use highwater_tests::broker::TestBroker;
 
-use cases::{Case, all};
+use cases::{Answered, all};
 use client::Asker;
 use rows::ROWS;
 
@@ -36,6 +39,7 @@ fn answers_are_those_of_kafka_but_for_the_rows_of_differences() {
         TestBroker::start(&[
             "auto.create.topics.enable=false",
             "offsets.topic.replication.factor=1",
+            "group.initial.rebalance.delay.ms=0",
         ])
     });
     let bootstrap = external.clone().or(broker.as_ref().map(TestBroker::address));
@@ -87,26 +91,35 @@ fn answers_are_those_of_kafka_but_for_the_rows_of_differences() {
 fn ask_all(bootstrap: &str, is_kafka: bool) -> Answers {
     let mut asker = Asker::connect(bootstrap, is_kafka);
     let mut answers = Answers::new();
-    for (
-        number,
-        Case {
-            name,
-            version,
-            ask,
-            settle,
-        },
-    ) in (1..).zip(all())
-    {
-        let body = ask(&asker);
-        let answer = asker.ask(number, version, &body);
-        if let Some(topics) = settle {
+    // Cases whose answer is still to come: after so many more requests.
+    let mut late: Vec<(usize, String, String, i16, RequestBody)> = Vec::new();
+    for (number, case) in (1..).zip(all()) {
+        let body = (case.ask)(&asker);
+        let name = format!("{} {}: {}", body.api(), case.version, case.name);
+        let mut take = |name: String, asked| {
+            assert!(
+                answers.insert(name.clone(), asked).is_none(),
+                "{name} is there twice"
+            );
+        };
+        match case.answered {
+            Answered::AtOnce => take(name, asker.ask(number, case.version, &body, case.member)),
+            Answered::After(more) => {
+                let request = asker.ask_on(number, case.version, &body);
+                late.push((more + 1, name, request, case.version, body));
+            }
+        }
+        for waiting in &mut late {
+            waiting.0 -= 1;
+        }
+        if late.first().is_some_and(|waiting| waiting.0 == 0) {
+            let (_, name, request, version, body) = late.remove(0);
+            let answer = asker.late_answer(version, &body);
+            take(name, (request, answer));
+        }
+        if let Some(topics) = case.settle {
             asker.wait_for(topics);
         }
-        let name = format!("{} {version}: {name}", body.api());
-        assert!(
-            answers.insert(name.clone(), answer).is_none(),
-            "{name} is there twice"
-        );
     }
     answers
 }

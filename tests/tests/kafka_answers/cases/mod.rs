@@ -1,8 +1,9 @@
 //! What is asked, in this order: each answer may depend on what was asked before.
 //!
 //! Topics: `t` has two partitions of which the second stays empty, `late` takes the broker's time, `keyed`
-//! is compacted, `small` takes small batches only, `made-vN` were made with CreateTopics N.
+//! is compacted, `small` takes small batches only, `made-vN` were made with CreateTopics N. Groups: see `groups`.
 
+mod groups;
 mod records;
 mod settings;
 mod topics;
@@ -21,6 +22,29 @@ pub struct Case {
     pub ask: Box<dyn Fn(&Asker) -> RequestBody>,
     /// The topics that there must be before the next.
     pub settle: Option<&'static [&'static str]>,
+    /// What the member is called whom a JoinGroup is told of.
+    pub member: Option<&'static str>,
+    pub answered: Answered,
+}
+
+/// When a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    AtOnce,
+    /// Only after this many more requests.
+    After(usize),
+}
+
+impl Case {
+    pub fn of_member(mut self, name: &'static str) -> Self {
+        self.member = Some(name);
+        self
+    }
+
+    pub fn answered_after(mut self, more: usize) -> Self {
+        self.answered = Answered::After(more);
+        self
+    }
 }
 
 pub fn case(name: &str, version: i16, ask: impl Fn(&Asker) -> RequestBody + 'static) -> Case {
@@ -29,6 +53,8 @@ pub fn case(name: &str, version: i16, ask: impl Fn(&Asker) -> RequestBody + 'sta
         version,
         ask: Box::new(ask),
         settle: None,
+        member: None,
+        answered: Answered::AtOnce,
     }
 }
 
@@ -52,6 +78,14 @@ pub fn all() -> Vec<Case> {
         settings::alter_cases(),
         settings::resources_cases(),
         settings::cluster_cases(),
+        groups::joining_cases(),
+        groups::two_members_cases(),
+        groups::static_member_cases(),
+        groups::commit_cases(),
+        groups::fetch_cases(),
+        groups::operator_cases(),
+        groups::leaving_cases(),
+        groups::deleting_cases(),
         topics::delete_topics_cases(),
     ];
     groups.into_iter().flatten().collect()

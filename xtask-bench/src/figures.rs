@@ -357,7 +357,7 @@ pub const FIGURES: [Figure; 57] = [
     figure("clients.fetch_cpu", "client: fetch 1 KiB", CPU, Goal::None).beside("librdkafka_fetch_cpu"),
     figure(
         "groups.formed",
-        "1,000 members in 100 groups: all have their share (3 s of it are the first rebalance's delay)",
+        "1,000 members in 100 groups: all have their share (a new group waits 3 s, and 3 s more if members came meanwhile)",
         "s",
         Goal::None,
     ),

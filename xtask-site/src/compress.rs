@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::{Result, at};
 
 /// What is worth compressing; pictures and fonts are compressed already.
-const TEXTUAL: &[&str] = &["html", "css", "js", "wasm", "svg", "json", "txt"];
+const TEXTUAL: &[&str] = &["html", "css", "js", "wasm", "svg", "json", "txt", "rs"];
 
 /// Sizes of a compressed file, in bytes.
 pub struct Sizes {

@@ -6,7 +6,7 @@ use std::process::Command;
 use wasm_bindgen_cli_support::Bindgen;
 use wasmparser::{Parser, Payload};
 
-use crate::{Result, at, compress, emptied, root, sizes};
+use crate::{Result, at, compress, emptied, root, sizes, source};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 const PACKAGE: &str = "highwater-web";
@@ -24,7 +24,8 @@ pub fn build(out: &Path) -> Result<()> {
     bind(&module, out)?;
     copy(&root().join("web/static"), out)?;
     print_crates(&wasm)?;
-    weigh(out)
+    weigh(out)?;
+    source::put_into(out)
 }
 
 fn compile() -> Result<()> {

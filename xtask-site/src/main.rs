@@ -5,6 +5,7 @@ mod compress;
 mod lab;
 mod policy;
 mod sizes;
+mod source;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

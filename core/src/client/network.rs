@@ -342,12 +342,14 @@ impl<P> Network<P> {
                 body.client_software_version = env!("CARGO_PKG_VERSION").into();
             }
         });
-        let opened = ClientFact::ConnectionOpened {
-            node: node.id,
-            address: format!("{}:{}", node.host, node.port),
-        };
         let cause = cx.cause;
-        cx.cause = cx.emit(|| Fact::Client(opened));
+        let address = format!("{}:{}", node.host, node.port);
+        cx.cause = cx.emit(|| {
+            Fact::Client(ClientFact::ConnectionOpened {
+                node: node.id,
+                address,
+            })
+        });
         // It fits the wire: all that is in it is short and ours.
         let _ = self.put(cx, node, version, &RequestBody::ApiVersions(body), None, 0);
         cx.cause = cause;
@@ -499,13 +501,14 @@ impl<P> Network<P> {
         connection.not_before = again_ms;
         connection.last_attempt_ms = cx.now;
         connection.throttled_until = 0;
-        let lost = || ClientFact::ConnectionLost {
-            node: node.id,
-            unanswered,
-            again_ms,
-            why: why.to_owned(),
-        };
-        cx.cause = cx.emit(|| Fact::Client(lost()));
+        cx.cause = cx.emit(|| {
+            Fact::Client(ClientFact::ConnectionLost {
+                node: node.id,
+                unanswered,
+                again_ms,
+                why: why.to_owned(),
+            })
+        });
         let failed: Vec<_> = self
             .in_flight
             .extract_if(.., |_, request| request.node == *node)

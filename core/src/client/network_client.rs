@@ -194,11 +194,12 @@ impl<P> NetworkClient<P> {
 
     fn ask(&mut self, cx: &mut ClientCx, node: &Node, version: i16) {
         let (body, asked) = self.metadata.request(cx.now, version);
-        let requested = || ClientFact::MetadataRequested {
-            node: node.id,
-            topics: names(&body),
-        };
-        cx.cause = cx.emit(|| Fact::Client(requested()));
+        cx.cause = cx.emit(|| {
+            Fact::Client(ClientFact::MetadataRequested {
+                node: node.id,
+                topics: names(&body),
+            })
+        });
         let body = RequestBody::Metadata(body);
         match self
             .network

@@ -87,7 +87,7 @@ impl Partition {
             _ => high_watermark.min(log.log_end()),
         };
         if to > self.high_watermark {
-            self.say_high_watermark(cx, to, || HighWatermarkBasis::Told {
+            self.high_watermark_moved(cx, to, || HighWatermarkBasis::Told {
                 leader,
                 high_watermark,
             });
@@ -140,7 +140,7 @@ impl Partition {
     }
 
     fn cut_high_watermark(&mut self, cx: &mut Cx, to: Offset) {
-        self.say_high_watermark(cx, to, || HighWatermarkBasis::LogCut);
+        self.high_watermark_moved(cx, to, || HighWatermarkBasis::LogCut);
         self.set_high_watermark(to, &mut Moved::default());
     }
 }

@@ -111,7 +111,7 @@ impl Partition {
         let to = if falls { to.max(log.log_start()) } else { to };
         if to > self.high_watermark || falls {
             let now = cx.now;
-            self.say_high_watermark(cx, to, || leader.log_ends(log_end, now, shared));
+            self.high_watermark_moved(cx, to, || leader.log_ends(log_end, now, shared));
             self.set_high_watermark(to, moved);
         } else if let Some(why) = hold {
             cx.emit(|| Fact::HighWatermarkHeld {
@@ -135,7 +135,7 @@ impl Partition {
 
     /// HW is about to move.
     #[track_caller]
-    pub(super) fn say_high_watermark(
+    pub(super) fn high_watermark_moved(
         &self,
         cx: &mut Cx,
         to: Offset,

@@ -152,7 +152,7 @@ fn content_type(name: &str) -> &'static str {
         "ico" => "image/x-icon",
         "woff" => "font/woff",
         "woff2" => "font/woff2",
-        "txt" | "story" => "text/plain; charset=utf-8",
+        "txt" | "story" | "rs" => "text/plain; charset=utf-8",
         "webmanifest" => "application/manifest+json",
         _ => "application/octet-stream",
     }

@@ -138,12 +138,13 @@ impl Metadata {
             let seen = self.epochs.get(&partition).copied();
             *place = match (new.leader_epoch, seen) {
                 (Some(told), Some(known)) if told < known && !is_another => {
-                    let stale = ClientFact::StaleLeaderIgnored {
-                        partition,
-                        told,
-                        known,
-                    };
-                    cx.emit(|| Fact::Client(stale));
+                    cx.emit(|| {
+                        Fact::Client(ClientFact::StaleLeaderIgnored {
+                            partition,
+                            told,
+                            known,
+                        })
+                    });
                     old.partitions
                         .get(found.partition_index as usize)
                         .cloned()

@@ -149,12 +149,13 @@ fn failed(
     partition: TopicPartition,
     code: ErrorCode,
 ) -> Result<(), ConsumerError> {
-    let fact = ConsumerFact::FetchFailed {
-        partition: partition.clone(),
-        broker,
-        code,
-    };
-    cx.cause = cx.emit(|| Fact::Consumer(fact));
+    cx.cause = cx.emit(|| {
+        Fact::Consumer(ConsumerFact::FetchFailed {
+            partition: partition.clone(),
+            broker,
+            code,
+        })
+    });
     match code {
         ErrorCode::NotLeaderOrFollower
         | ErrorCode::ReplicaNotAvailable

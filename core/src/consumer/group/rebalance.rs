@@ -240,22 +240,25 @@ impl Group {
     /// Tells the application, and goes on at once if it has no listener.
     fn tell(&mut self, shared: &mut Shared, cx: &mut ClientCx, what: Rebalance, then: Then) {
         let group = self.config.group.clone();
-        let fact = match &what {
-            Rebalance::Revoked(partitions) => ConsumerFact::PartitionsRevoked {
-                group,
-                partitions: partitions.iter().cloned().collect(),
-            },
-            Rebalance::Lost(partitions) => ConsumerFact::PartitionsLost {
-                group,
-                partitions: partitions.iter().cloned().collect(),
-            },
-            Rebalance::Assigned(partitions) => ConsumerFact::PartitionsAssigned {
-                group,
-                partitions: partitions.iter().cloned().collect(),
-                owned: shared.subscriptions.assigned().into_iter().collect(),
-            },
-        };
-        shared.emit(cx, || fact);
+        match &what {
+            Rebalance::Revoked(partitions) => {
+                let partitions = partitions.iter().cloned().collect();
+                shared.emit(cx, || ConsumerFact::PartitionsRevoked { group, partitions });
+            }
+            Rebalance::Lost(partitions) => {
+                let partitions = partitions.iter().cloned().collect();
+                shared.emit(cx, || ConsumerFact::PartitionsLost { group, partitions });
+            }
+            Rebalance::Assigned(partitions) => {
+                let partitions = partitions.iter().cloned().collect();
+                let owned = shared.subscriptions.assigned().into_iter().collect();
+                shared.emit(cx, || ConsumerFact::PartitionsAssigned {
+                    group,
+                    partitions,
+                    owned,
+                });
+            }
+        }
         shared.events.push_back(ConsumerEvent::Rebalance(what));
         if self.has_listener {
             self.member.callback = Some(then);

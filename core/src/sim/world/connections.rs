@@ -33,14 +33,14 @@ impl World {
         };
         let (from, to) = connection.way(packet.to_server);
         if let (Content::Frame(bytes), Some(what)) = (&packet.content, what) {
-            let sent = WorldFact::PacketSent {
+            let packet_sent = WorldFact::PacketSent {
                 packet: packet.id,
                 from,
                 to,
                 what,
                 bytes: bytes.len() as u32,
             };
-            packet.sent = self.emit(cause, sent);
+            packet.sent = self.emit(cause, packet_sent);
         } else if packet.sent == EventId::NONE {
             packet.sent = cause;
         }

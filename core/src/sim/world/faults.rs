@@ -65,11 +65,11 @@ impl World {
         if self.broker(id).is_none_or(|node| !node.is_running()) {
             return false;
         }
-        let crashed = WorldFact::BrokerCrashed {
+        let broker_crashed = WorldFact::BrokerCrashed {
             broker: id,
             power_lost: down == Down::Power,
         };
-        let cause = self.emit(EventId::NONE, crashed);
+        let cause = self.emit(EventId::NONE, broker_crashed);
         self.leave(id, down, cause);
         true
     }

@@ -39,6 +39,7 @@ mod trace_log;
 mod truth;
 
 use std::collections::BTreeMap;
+use std::panic::Location;
 use std::sync::Arc;
 
 pub use options::WorldOptions;
@@ -365,9 +366,11 @@ impl World {
     }
 
     /// Records a fact of the world's own.
+    #[track_caller]
     fn emit(&mut self, cause: EventId, fact: WorldFact) -> EventId {
         let (now, fact) = (self.now, Fact::World(fact));
-        let id = self.outside.push(now, cause, fact, Site::default());
+        let site = Site(Some(Location::caller()));
+        let id = self.outside.push(now, cause, fact, site);
         self.gather_facts();
         id
     }
@@ -419,12 +422,12 @@ impl World {
     /// Gives a producer one batch more to send.
     pub fn produce(&mut self, client: NodeId, partition: &TopicPartition, count: u32) {
         let now = self.now;
-        let given = WorldFact::RecordsGiven {
+        let records_given = WorldFact::RecordsGiven {
             client,
             partition: partition.clone(),
             count,
         };
-        let cause = self.emit(EventId::NONE, given);
+        let cause = self.emit(EventId::NONE, records_given);
         self.drive_client(client, cause, |client, cx| {
             if let Role::Producer(producer) = &mut client.role {
                 producer.add(now, partition, count);

@@ -64,8 +64,7 @@ impl State {
         if self.controls() {
             return None;
         }
-        let why = "This is not the correct controller for this cluster.";
-        Some(Refused::new(ErrorCode::NotController, why))
+        Some(Refused::new(ErrorCode::NotController, admin::NOT_THE_CONTROLLER))
     }
 
     /// Answers from what is known.

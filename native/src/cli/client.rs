@@ -147,7 +147,8 @@ impl Client {
         if read < length {
             return Err(format!("{} closed the connection within an answer", self.address).into());
         }
-        let answer = decode_response(api, version, frame.into())?;
+        let answer = decode_response(api, version, frame.into())
+            .map_err(|why| format!("the answer of {} to {api} cannot be read: {why}", self.address))?;
         if answer.correlation_id != correlation_id {
             return Err(format!("{} answered another request than the one asked", self.address).into());
         }

@@ -30,7 +30,7 @@ pub use describe::{describe_cluster, describe_topic_partitions};
 pub use elections::elect_leaders;
 pub use metadata::{metadata, topics_to_create};
 pub use reassignments::{alter_partition_reassignments, list_partition_reassignments};
-pub use refusal::refuse_changes;
+pub use refusal::{NOT_THE_CONTROLLER, refuse_changes};
 pub use resources::list_config_resources;
 pub use topics::{create_partitions, create_topics, create_topics_on_demand, delete_topics};
 

@@ -5,11 +5,15 @@ use super::{elections, reassignments, text};
 use crate::error::Refused;
 use crate::protocol::messages::{
     AlterConfigsResponse, CreatePartitionsResponse, CreateTopicsResponse, DeleteTopicsResponse,
-    IncrementalAlterConfigsResponse, alter_configs_response, incremental_alter_configs_response, message,
+    IncrementalAlterConfigsResponse, ListPartitionReassignmentsResponse, alter_configs_response,
+    incremental_alter_configs_response, message,
 };
 use crate::protocol::{RequestBody, ResponseBody};
 
-/// Refuses all that the request would change; `None` when it changes nothing.
+/// As Kafka says it.
+pub const NOT_THE_CONTROLLER: &str = "This is not the correct controller for this cluster.";
+
+/// Refuses what only the controller may do, in the answer's own form; `None` for every other request.
 pub fn refuse_changes(body: &RequestBody, version: i16, refused: &Refused) -> Option<ResponseBody> {
     let (code, why) = (refused.code.code(), text(refused));
     let answer = match body {
@@ -58,7 +62,49 @@ pub fn refuse_changes(body: &RequestBody, version: i16, refused: &Refused) -> Op
         }
         RequestBody::ElectLeaders(body) => elections::refused(body, version, refused).into(),
         RequestBody::AlterPartitionReassignments(body) => reassignments::refused(body, refused).into(),
+        RequestBody::ListPartitionReassignments(_) => {
+            message(|answer: &mut ListPartitionReassignmentsResponse| {
+                answer.error_code = code;
+                answer.error_message = why;
+            })
+            .into()
+        }
         _ => return None,
     };
     Some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::broker::admin::is_change;
+    use crate::error::ErrorCode;
+    use crate::protocol::messages::{
+        AlterConfigsRequest, AlterPartitionReassignmentsRequest, CreatePartitionsRequest,
+        CreateTopicsRequest, DeleteTopicsRequest, ElectLeadersRequest, IncrementalAlterConfigsRequest,
+        ListPartitionReassignmentsRequest, MetadataRequest,
+    };
+
+    /// An answer of another API would be read as damaged.
+    #[test]
+    fn what_only_the_controller_does_is_refused_in_its_own_form() {
+        let all = [
+            RequestBody::CreateTopics(CreateTopicsRequest::default()),
+            RequestBody::DeleteTopics(DeleteTopicsRequest::default()),
+            RequestBody::CreatePartitions(CreatePartitionsRequest::default()),
+            RequestBody::AlterConfigs(AlterConfigsRequest::default()),
+            RequestBody::IncrementalAlterConfigs(IncrementalAlterConfigsRequest::default()),
+            RequestBody::ElectLeaders(ElectLeadersRequest::default()),
+            RequestBody::AlterPartitionReassignments(AlterPartitionReassignmentsRequest::default()),
+            RequestBody::ListPartitionReassignments(ListPartitionReassignmentsRequest::default()),
+        ];
+        let refused = Refused::new(ErrorCode::NotController, "another is");
+        for body in all {
+            assert!(is_change(&body), "{}", body.api());
+            let answer = refuse_changes(&body, 0, &refused);
+            assert_eq!(answer.map(|answer| answer.api()), Some(body.api()));
+        }
+        let reads = RequestBody::Metadata(MetadataRequest::default());
+        assert!(!is_change(&reads) && refuse_changes(&reads, 0, &refused).is_none());
+    }
 }

@@ -129,8 +129,7 @@ impl State {
 
     /// The office is lost while somebody waits.
     pub(super) fn not_controller(&mut self, cx: &mut Cx, waits: Waits) {
-        let why = "This is not the correct controller for this cluster.";
-        let refused = Refused::new(ErrorCode::NotController, why);
+        let refused = Refused::new(ErrorCode::NotController, admin::NOT_THE_CONTROLLER);
         match waits {
             Waits::Caller(caller, body) => match admin::refuse_changes(&body, caller.version, &refused) {
                 Some(answer) => self.out.answer(&caller, answer),
@@ -139,8 +138,10 @@ impl State {
                     .close(caller.conn, "this broker is not the controller any more"),
             },
             Waits::Metadata(caller, request) => self.answer_metadata(&caller, &request),
-            Waits::Proposals => self.alter_partition_answered(cx, Err(why.to_owned())),
-            Waits::Leaving => self.controlled_shutdown_answered(cx, Err(why.to_owned())),
+            Waits::Proposals => self.alter_partition_answered(cx, Err(admin::NOT_THE_CONTROLLER.to_owned())),
+            Waits::Leaving => {
+                self.controlled_shutdown_answered(cx, Err(admin::NOT_THE_CONTROLLER.to_owned()));
+            }
         }
     }
 
@@ -194,7 +195,7 @@ impl State {
         None
     }
 
-    /// Brokers ask a controller that is none.
+    /// A controller is asked that is none.
     fn refuse_as_no_controller(&mut self, caller: &Caller, body: &RequestBody) {
         let code = ErrorCode::NotController;
         match body {
@@ -202,13 +203,19 @@ impl State {
                 let answer = message(|answer: &mut AlterPartitionResponse| answer.error_code = code.code());
                 self.out.answer(caller, answer);
             }
-            _ => self.out.answer(
+            RequestBody::ControlledShutdown(_) => self.out.answer(
                 caller,
                 ControlledShutdownResponse {
                     error_code: code,
                     remaining_partitions: Vec::new(),
                 },
             ),
+            change => {
+                let refused = Refused::new(code, admin::NOT_THE_CONTROLLER);
+                if let Some(answer) = admin::refuse_changes(change, caller.version, &refused) {
+                    self.out.answer(caller, answer);
+                }
+            }
         }
     }
 

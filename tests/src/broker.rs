@@ -346,6 +346,17 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("address of a bound socket").port()
 }
 
+/// The first of so many ports in a row that were free a moment ago.
+pub fn free_ports(count: u16) -> u16 {
+    loop {
+        let first = free_port();
+        let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if first < u16::MAX - count && (first..first + count).all(is_free) {
+            return first;
+        }
+    }
+}
+
 /// Starts the command and waits for its ready line.
 fn spawn_until_ready(mut command: Command) -> (Child, Arc<Printed>) {
     let (ready, is_ready) = channel();

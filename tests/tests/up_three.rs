@@ -5,24 +5,13 @@ use std::sync::Arc;
 
 use highwater_core::error::ErrorCode;
 use highwater_core::record::{BatchBuilder, Codec};
-use highwater_tests::broker::{TestBroker, free_port, run_to_end};
+use highwater_tests::broker::{TestBroker, free_ports, run_to_end};
 use highwater_tests::cluster::stored;
 use highwater_tests::requests::*;
 use highwater_tests::wire::WireClient;
 
 const BROKERS: u16 = 3;
 const TOPIC: &str = "three";
-
-/// The first of three ports in a row that were free a moment ago.
-fn free_ports() -> u16 {
-    loop {
-        let first = free_port();
-        let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
-        if first < u16::MAX - BROKERS && (first..first + BROKERS).all(is_free) {
-            return first;
-        }
-    }
-}
 
 fn connect(first_port: u16, id: u16) -> WireClient {
     WireClient::connect(&format!("127.0.0.1:{}", first_port + id - 1))
@@ -70,7 +59,7 @@ fn record(number: i64) -> bytes::Bytes {
 #[test]
 fn three_brokers_in_one_process_keep_one_log_over_a_restart() {
     let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
-    let port = free_ports();
+    let port = free_ports(BROKERS);
     let mut written = 0;
     for _ in 0..2 {
         let mut process = TestBroker::start_up(directory.clone(), port, BROKERS);
@@ -98,7 +87,7 @@ fn three_brokers_in_one_process_keep_one_log_over_a_restart() {
 #[test]
 fn a_change_of_settings_is_taken_by_any_broker_and_followed_by_all() {
     let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
-    let port = free_ports();
+    let port = free_ports(BROKERS);
     let _process = TestBroker::start_up(directory, port, BROKERS);
     create(port);
     leader(port);
@@ -136,7 +125,7 @@ fn a_change_of_settings_is_taken_by_any_broker_and_followed_by_all() {
 #[test]
 fn the_figures_of_all_brokers_stand_on_one_page() {
     let directory = Arc::new(tempfile::tempdir().expect("make a temporary directory"));
-    let port = free_ports();
+    let port = free_ports(BROKERS);
     let process = TestBroker::start_up(directory, port, BROKERS);
     create(port);
     let mut leader = leader(port);
@@ -176,7 +165,7 @@ fn the_figures_of_all_brokers_stand_on_one_page() {
 fn what_cannot_start_says_so_in_one_line() {
     let directory = tempfile::tempdir().expect("make a temporary directory");
     let data = directory.path().join("data");
-    let port = free_ports();
+    let port = free_ports(BROKERS);
     let run = |port: u16, brokers: &str| {
         let port = port.to_string();
         let arguments = [

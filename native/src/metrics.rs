@@ -118,6 +118,14 @@ fn register_connections(registry: &mut Registry, brokers: &[Numbered]) {
         "Open connections",
         now(|connections| connections.count() as u64),
     );
+    registry.register(
+        "active_controller_count",
+        "Whether this broker is the controller (1) or not (0)",
+        PerBroker::of(brokers, |driver| {
+            let controls = driver.look(|broker| broker.is_active_controller());
+            ConstGauge::new(i64::from(controls.unwrap_or_default()))
+        }),
+    );
     registry.register_with_unit(
         "requests_queued",
         "Bytes of requests that have arrived and are not answered",

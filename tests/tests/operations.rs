@@ -93,6 +93,17 @@ fn metrics_tell_where_each_log_begins_and_ends_and_how_large_it_is() {
     assert_eq!(value("log_start_offset", 299), 4.0);
     assert_eq!(value("log_end_offset", 299), 12.0);
     assert_eq!(value("log_segments", 299), 1.0);
+    assert_eq!(
+        (value("high_watermark", 299), value("in_sync_replicas", 299)),
+        (12.0, 1.0)
+    );
+    let of_broker = |name: &str| metric(&text, &format!("highwater_{name}{{broker=\"1\"}}"));
+    assert_eq!(of_broker("active_controller_count"), Some(1.0));
+    assert_eq!(
+        (of_broker("partition_count"), of_broker("leader_count")),
+        (Some(300.0), Some(300.0))
+    );
+    assert_eq!(of_broker("under_replicated_partitions"), Some(0.0));
     for partition in 0..299 {
         assert_eq!(value("log_end_offset", partition), 0.0);
     }

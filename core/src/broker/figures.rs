@@ -4,7 +4,7 @@
 //! logs are shown a few at a time.
 
 use super::Broker;
-use crate::replica::partition::PartitionId;
+use crate::replica::partition::{Partition, PartitionId};
 use crate::types::{Offset, TopicPartition};
 
 /// One log in figures, named as Kafka names them (`UnifiedLog`).
@@ -14,7 +14,30 @@ pub struct LogFigures {
     pub size_bytes: u64,
     pub log_start_offset: Offset,
     pub log_end_offset: Offset,
+    pub high_watermark: Offset,
     pub segments: usize,
+    /// Of a partition that this broker leads.
+    pub leads: Option<LeaderFigures>,
+}
+
+/// A partition as its leader sees it (Kafka's `kafka.cluster:type=Partition`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaderFigures {
+    pub replicas: usize,
+    pub in_sync: usize,
+    /// `min.insync.replicas`, or the number of replicas if that is less.
+    pub least_in_sync: usize,
+}
+
+impl LeaderFigures {
+    pub fn is_under_replicated(&self) -> bool {
+        self.in_sync < self.replicas
+    }
+
+    /// Producers that wait for all are refused.
+    pub fn is_under_min_isr(&self) -> bool {
+        self.in_sync < self.least_in_sync
+    }
 }
 
 /// One log directory.
@@ -39,11 +62,18 @@ impl Broker {
                 size_bytes: log.size_bytes(),
                 log_start_offset: log.log_start(),
                 log_end_offset: log.log_end(),
+                high_watermark: partition.high_watermark(),
                 segments: log.closed_segments().len() + 1,
+                leads: leader_figures(partition, log.config().min_insync_replicas),
             })
         });
         let next = (end < topics.next_partition()).then_some(end);
         (figures.collect(), next)
+    }
+
+    /// Whether the controller is in this broker, and serves.
+    pub fn is_active_controller(&self) -> bool {
+        self.state.controls()
     }
 
     /// The log directories, in the order of `log.dirs`.
@@ -55,4 +85,13 @@ impl Broker {
         });
         figures.collect()
     }
+}
+
+fn leader_figures(partition: &Partition, min_insync_replicas: u32) -> Option<LeaderFigures> {
+    let replicas = partition.replicas().len();
+    partition.is_leader().then(|| LeaderFigures {
+        replicas,
+        in_sync: partition.isr().len(),
+        least_in_sync: replicas.min(min_insync_replicas as usize),
+    })
 }

@@ -64,7 +64,7 @@ use std::sync::Arc;
 
 pub use admit::{Admission, Admitted, TopicRules, admit, admit_if_short};
 pub use admit_answer::{AdmittedAnswer, AnswerBody, admit_answer};
-pub use figures::{LogDirectoryFigures, LogFigures};
+pub use figures::{LeaderFigures, LogDirectoryFigures, LogFigures};
 pub use inspect::ReplicaState;
 pub use job::{Job, JobResult, Survey, run_job};
 

@@ -133,3 +133,26 @@ fn what_cannot_be_done_is_said_or_tried() {
             .contains("before anything happens")
     );
 }
+
+#[test]
+fn a_leader_counts_what_is_under_replicated_and_under_its_minimum() {
+    let player = play(
+        "brokers 3
+setting replica.lag.time.max.ms=1000
+setting zookeeper.session.timeout.ms=2000
+topic t partitions 1 on 1,2,3 config min.insync.replicas=2
+run 1s
+crash 2
+crash 3
+run 5s
+expect isr t-0 1
+",
+    );
+    let world = player.world().unwrap();
+    let broker = world.broker(1).unwrap().broker.as_ref().unwrap();
+    let (figures, _) = broker.log_figures(0, 100);
+    let leads = figures[0].leads.unwrap();
+    assert_eq!((leads.replicas, leads.in_sync, leads.least_in_sync), (3, 1, 2));
+    assert!(leads.is_under_replicated() && leads.is_under_min_isr());
+    assert!(broker.is_active_controller());
+}

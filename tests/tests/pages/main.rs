@@ -6,8 +6,10 @@
 mod blocks;
 mod filters;
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use highwater_tests::broker::{TestBroker, binary, free_ports};
 
@@ -16,6 +18,9 @@ use filters::filtered;
 
 /// As the pages have them.
 const BROKERS: [u16; 3] = [9092, 9093, 9094];
+const PAGE: &str = "127.0.0.1:8080";
+/// Where `up` keeps its files.
+const DATA: &str = "highwater-data";
 /// Builds and starts what runs here already.
 const RUNS_ALREADY: &str = "cargo xtask";
 /// The longest that a command may take, given to `timeout`.
@@ -38,6 +43,8 @@ fn pages() -> Vec<PathBuf> {
 /// A cluster, and a folder in which commands are typed.
 struct Desk {
     _cluster: TestBroker,
+    /// `host:port` of the page.
+    page: String,
     folder: tempfile::TempDir,
     first_port: u16,
 }
@@ -46,9 +53,11 @@ impl Desk {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("make a folder");
         let first_port = free_ports(BROKERS.len() as u16);
-        let data = tempfile::tempdir().expect("make a folder");
-        let cluster = TestBroker::start_up(data.into(), first_port, BROKERS.len() as u16);
+        let data = Arc::new(tempfile::tempdir().expect("make a folder"));
+        let cluster = TestBroker::start_up(Arc::clone(&data), first_port, BROKERS.len() as u16);
+        symlink(cluster.data(), folder.path().join(DATA)).expect("make a link");
         Self {
+            page: cluster.page_address().replace("http://", "").replace('/', ""),
             _cluster: cluster,
             folder,
             first_port,
@@ -57,6 +66,7 @@ impl Desk {
 
     /// With the ports of this cluster for those of the page.
     fn here(&self, text: &str) -> String {
+        let text = text.replace(PAGE, &self.page);
         BROKERS
             .iter()
             .zip(self.first_port..)

@@ -210,7 +210,6 @@ impl ClusterView {
             | WorldFact::ApplicationActs { .. }
             | WorldFact::RecordsProcessed { .. }
             | WorldFact::AdminAnswered { .. }
-            | WorldFact::ProduceRetried { .. }
             | WorldFact::PacketDelayed { .. }
             | WorldFact::PacketDuplicated { .. }
             | WorldFact::ConnectionClosed { .. } => false,

@@ -175,7 +175,7 @@ const CHANGED: &[Changed] = &[
     },
     Changed {
         script: "acks/all_before_answer",
-        changes: &[("safe acks=all\n", "safe acks=all idempotent\n")],
+        changes: &[("idempotence=false", "idempotence=true")],
         moment: "died",
         right: ["twice", "once"],
     },

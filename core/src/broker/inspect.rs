@@ -39,6 +39,12 @@ impl Broker {
         controller.map(|controller| controller.epoch())
     }
 
+    /// Whom clients hear of from this broker as the partition's leader; -1: nobody.
+    pub fn told_leader(&self, partition: &TopicPartition) -> Option<BrokerId> {
+        let topic = self.state.image.topic(&partition.topic)?;
+        Some(topic.partition(partition.partition)?.leader)
+    }
+
     /// The indexes that the partition's active segment has in memory.
     pub fn active_indexes(&self, partition: &TopicPartition) -> Option<ActiveIndexes> {
         let topic = self.state.topics.by_name(&partition.topic)?;

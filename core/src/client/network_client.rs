@@ -14,7 +14,7 @@ use super::{ClientConfig, ClientCx, ClientInput, ClientLane, Metadata, Node};
 use crate::error::ErrorCode;
 use crate::protocol::messages::MetadataRequest;
 use crate::protocol::{ApiKey, RequestBody, ResponseBody, SendId};
-use crate::trace::{ClientFact, Fact, Timer};
+use crate::trace::{ClientFact, EventId, Fact, Timer};
 use crate::types::{BrokerId, Millis};
 
 #[derive(Clone, Debug)]
@@ -166,6 +166,10 @@ impl<P> NetworkClient<P> {
             return;
         }
         let is_wanted = self.metadata.is_update_wanted();
+        if self.metadata.cause == EventId::NONE {
+            // Nobody has asked for anything: the first update is wanted because there is a client.
+            self.metadata.cause = cx.cause;
+        }
         let Some(node) = self.whom_to_ask(cx) else {
             return;
         };

@@ -44,15 +44,16 @@ pub enum WorldFact {
     ClientKilled {
         client: NodeId,
     },
-    /// The application that a consumer reads for does this now.
+    /// The application that a client works for does this now.
     ApplicationActs {
         client: NodeId,
         what: String,
     },
-    /// A producer is to send a batch of so many records.
+    /// A producer is to send so many records.
     RecordsGiven {
         client: NodeId,
-        partition: TopicPartition,
+        /// A partition, or a topic of which the producer chooses one.
+        to: String,
         count: u32,
     },
     /// An administrator is to ask for this.
@@ -132,13 +133,6 @@ pub enum WorldFact {
         count: u32,
         code: ErrorCode,
     },
-    /// The answer was an error that a producer tries again after.
-    ProduceRetried {
-        client: NodeId,
-        partition: TopicPartition,
-        first: u64,
-        why: String,
-    },
     /// An application is done with these records, from the first to before the last offset.
     RecordsProcessed {
         client: NodeId,
@@ -204,11 +198,9 @@ impl fmt::Display for WorldFact {
             ClientStarted { client } => write!(f, "client {client} is there"),
             ClientKilled { client } => write!(f, "client {client} is killed"),
             ApplicationActs { client, what } => write!(f, "the application of client {client}: {what}"),
-            RecordsGiven {
-                client,
-                partition,
-                count,
-            } => write!(f, "{partition}: client {client} is to send {count} records"),
+            RecordsGiven { client, to, count } => {
+                write!(f, "{to}: client {client} is to send {count} records")
+            }
             TaskGiven { client, what } => write!(f, "client {client} is to ask: {what}"),
             StopAsked { broker } => write!(f, "broker {broker} is asked to stop"),
             LinkCut { from, to } => write!(f, "the link from {from} to {to} is cut"),
@@ -254,15 +246,6 @@ impl fmt::Display for WorldFact {
             } => write!(
                 f,
                 "{partition}: client {client} gives up {count} records from number {first}: {code}"
-            ),
-            ProduceRetried {
-                client,
-                partition,
-                first,
-                why,
-            } => write!(
-                f,
-                "{partition}: client {client} tries number {first} again: {why}"
             ),
             RecordsProcessed {
                 client,

@@ -27,7 +27,7 @@ moment   led
 when     LeadershipTaken
 say      Broker {at} leads, {since died} ms after the crash, as long as the dead leader's session was believed.
 focus    row:{at}
-| Broker 2 leads, 1931 ms after the crash, as long as the dead leader's session was believed.
+| Broker 2 leads, 2006 ms after the crash, as long as the dead leader's session was believed.
 
 moment   told
 when     RecordsAcknowledged

@@ -28,4 +28,4 @@ when     LeadershipTaken
 say      Broker {at} leads, {since died} ms after the crash. Its log ends at offset {leo at t-0}: the record that counted as
          stored was never in any log.
 focus    row:{at} promises
-| Broker 2 leads, 1925 ms after the crash. Its log ends at offset 0: the record that counted as stored was never in any log.
+| Broker 2 leads, 2012 ms after the crash. Its log ends at offset 0: the record that counted as stored was never in any log.

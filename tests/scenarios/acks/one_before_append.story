@@ -24,14 +24,14 @@ choice   2 = twice | Only what was stored already can be stored a second time.
 | - twice: Only what was stored already can be stored a second time.
 
 moment   retried
-when     ProduceRetried
-say      The connection is gone ({why}), so the producer will send the record again, to whoever leads then.
-focus    client:{client}
-| The connection is gone (NETWORK_EXCEPTION), so the producer will send the record again, to whoever leads then.
+when     BatchRetried
+say      The connection is gone ({code}), so the producer will send the record again, to whoever leads then.
+focus    client:{at}
+| The connection is gone (NetworkException), so the producer will send the record again, to whoever leads then.
 
 moment   told
 when     RecordsAcknowledged
 say      The next leader, broker {leader t-0}, has stored it at offset {base_offset} and says so, {since died} ms after the
          crash.
 focus    row:{leader t-0} promises
-| The next leader, broker 2, has stored it at offset 0 and says so, 2003 ms after the crash.
+| The next leader, broker 2, has stored it at offset 0 and says so, 2682 ms after the crash.

@@ -17,13 +17,13 @@ moment   expired
 when     SessionExpired
 say      It waits until that session is over: {since back} ms.
 focus    tree
-| It waits until that session is over: 1787 ms.
+| It waits until that session is over: 1867 ms.
 
 moment   registered
 when     BrokerRegistered
 say      Now it registers, under broker epoch {epoch}. By that number everyone sees that this is another life.
 focus    broker:{broker} tree
-| Now it registers, under broker epoch 13. By that number everyone sees that this is another life.
+| Now it registers, under broker epoch 14. By that number everyone sees that this is another life.
 
 moment   led
 when     LeadershipTaken

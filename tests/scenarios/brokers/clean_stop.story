@@ -25,7 +25,7 @@ when     LeadershipTaken
 say      Broker {at} leads in epoch {epoch}, {since stopped} ms after the other has gone: the ISR is {isr}. Nobody had to wait for a session
          to end.
 focus    row:{at} isr
-| Broker 2 leads in epoch 1, 3 ms after the other has gone: the ISR is 2 and 3. Nobody had to wait for a session to end.
+| Broker 2 leads in epoch 1, 1 ms after the other has gone: the ISR is 2 and 3. Nobody had to wait for a session to end.
 
 moment   again
 when     RecordsAcknowledged

@@ -21,7 +21,7 @@ ask      Who is the leader now?
 accept   {next.leader t-0}
 choice   {leader t-0} = the same as before | Its session is taken up again: for the service only the connection was lost.
 choice   none = nobody, all must register again | Sessions outlive a connection, and a restart of the service.
-| The service is back, 608 ms later.
+| The service is back, 520 ms later.
 | ? Who is the leader now?
 | + the same as before: Its session is taken up again: for the service only the connection was lost.
 | - nobody, all must register again: Sessions outlive a connection, and a restart of the service.

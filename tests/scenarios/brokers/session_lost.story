@@ -15,7 +15,7 @@ ask      Who leads?
 accept   {next.leader t-0}
 choice   {cut.from} = the old leader, it is alive | The controller sees only its session, and that is over.
 choice   {next.leader t-0} = another | The controller has elected the next one in the ISR, in a higher epoch.
-| 1997 ms later its session expires: for all others it is dead.
+| 1995 ms later its session expires: for all others it is dead.
 | ? Who leads?
 | - the old leader, it is alive: The controller sees only its session, and that is over.
 | + another: The controller has elected the next one in the ISR, in a higher epoch.

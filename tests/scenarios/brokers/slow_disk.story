@@ -24,10 +24,10 @@ moment   moved
 when     HighWatermarkMoved at=1
 say      The high watermark moves only when broker {slow.broker} has written too: {since written} ms after the leader.
 focus    row:{slow.broker} row:{at} isr
-| The high watermark moves only when broker 3 has written too: 494 ms after the leader.
+| The high watermark moves only when broker 3 has written too: 407 ms after the leader.
 
 moment   told
 when     RecordsAcknowledged
 say      And so the producer is answered {since written} ms after the leader had its record.
 focus    promises
-| And so the producer is answered 496 ms after the leader had its record.
+| And so the producer is answered 409 ms after the leader had its record.

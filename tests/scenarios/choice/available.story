@@ -21,7 +21,7 @@ ask      How many of the {acknowledged p record} that are acknowledged will be t
 accept   {end.leo leader:t-0 t-0}
 choice   {acknowledged p} = all of them | The last one was on the old leader alone, and a leader that is replaced cuts its log.
 choice   {before.acknowledged p} = only what was replicated | The last one was nowhere else.
-| A producer sends a record and is told that it is stored, 4 ms after the cut. It has waited for nobody.
+| A producer sends a record and is told that it is stored, 7 ms after the cut. It has waited for nobody.
 | ? How many of the 2 records that are acknowledged will be there in the end?
 | - all of them: The last one was on the old leader alone, and a leader that is replaced cuts its log.
 | + only what was replicated: The last one was nowhere else.

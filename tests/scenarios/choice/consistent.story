@@ -24,11 +24,11 @@ moment   led
 when     LeadershipTaken
 say      After {since cut} ms its session is over: broker {at} leads in epoch {epoch}. Until then nobody could store anything.
 focus    row:{at} controller
-| After 1805 ms its session is over: broker 3 leads in epoch 1. Until then nobody could store anything.
+| After 1881 ms its session is over: broker 3 leads in epoch 1. Until then nobody could store anything.
 
 moment   told
 when     RecordsAcknowledged
 say      The old leader never acknowledged the record. The new one does, {since cut} ms after the cut: the producer has waited,
          and lost nothing.
 focus    promises row:{leader t-0}
-| The old leader never acknowledged the record. The new one does, 2221 ms after the cut: the producer has waited, and lost nothing.
+| The old leader never acknowledged the record. The new one does, 2123 ms after the cut: the producer has waited, and lost nothing.

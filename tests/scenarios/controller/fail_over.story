@@ -12,7 +12,7 @@ moment   expired
 when     SessionExpired
 say      {since died} ms later its session expires. Its nodes go with it: /controller, and its own.
 focus    tree
-| 2000 ms later its session expires. Its nodes go with it: /controller, and its own.
+| 1995 ms later its session expires. Its nodes go with it: /controller, and its own.
 
 moment   elected
 when     ControllerElected
@@ -25,4 +25,4 @@ moment   led
 when     LeadershipTaken
 say      It reads what is, sees that a leader is missing, and decides: broker {at} leads, {since died} ms after the crash.
 focus    row:{at} controller
-| It reads what is, sees that a leader is missing, and decides: broker 2 leads, 2030 ms after the crash.
+| It reads what is, sees that a leader is missing, and decides: broker 2 leads, 2019 ms after the crash.

@@ -11,7 +11,7 @@ moment   expired
 when     SessionExpired
 say      Nobody has heard of it for {since paused} ms, so its session expires.
 focus    tree
-| Nobody has heard of it for 2000 ms, so its session expires.
+| Nobody has heard of it for 1995 ms, so its session expires.
 
 moment   elected
 when     ControllerElected

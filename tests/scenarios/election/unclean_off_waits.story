@@ -36,4 +36,4 @@ moment   led
 when     LeadershipTaken
 say      Broker {at} is back and leads again from offset {start_offset}, {since died} ms after it died. Nothing is lost.
 focus    row:{at} promises
-| Broker 1 is back and leads again from offset 2, 10042 ms after it died. Nothing is lost.
+| Broker 1 is back and leads again from offset 2, 10038 ms after it died. Nothing is lost.

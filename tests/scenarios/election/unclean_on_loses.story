@@ -31,7 +31,7 @@ when     LeadershipTaken
 say      Broker {at} leads in epoch {epoch}, from offset {start_offset}, {since died} ms after the crash: available, and without what was
          promised.
 focus    row:{at} promises
-| Broker 2 leads in epoch 2, from offset 0, 1825 ms after the crash: available, and without what was promised.
+| Broker 2 leads in epoch 2, from offset 0, 1960 ms after the crash: available, and without what was promised.
 
 moment   lost
 when     LogTruncated

@@ -17,7 +17,7 @@ moment   loaded
 when     CoordinatorLoaded
 say      Broker {at} leads the partition, {since died} ms after the death, and has read it: {groups group} with {offsets offset}.
 focus    row:{at} row:{leader __consumer_offsets-0}
-| Broker 2 leads the partition, 1448 ms after the death, and has read it: 1 group with 2 offsets.
+| Broker 2 leads the partition, 1447 ms after the death, and has read it: 1 group with 2 offsets.
 
 moment   read
 when     RecordsReturned

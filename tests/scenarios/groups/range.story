@@ -11,19 +11,19 @@ moment   one
 when     PartitionsAssigned
 say      Client {at} is given {partitions}.
 focus    client:{at}
-| Client 103 is given a-2,b-2,c-2,d-2,e-2.
+| Client 102 is given a-0,a-1,b-0,b-1,c-0,c-1,d-0,d-1,e-0,e-1.
 
 moment   other
 when     PartitionsAssigned at!={one.at}
 say      Client {at} is given {partitions}. So the first member has {owned one}, and the second {owned two}.
 focus    client:{at} client:{one.at}
-| Client 102 is given a-0,a-1,b-0,b-1,c-0,c-1,d-0,d-1,e-0,e-1. So the first member has 10, and the second 5.
+| Client 103 is given a-2,b-2,c-2,d-2,e-2. So the first member has 10, and the second 5.
 
 moment   given
 when     PartitionsRevoked
 say      A third member comes. Before it joins again, client {at} gives up all that it has: {partitions}.
 focus    client:{at}
-| A third member comes. Before it joins again, client 102 gives up all that it has: a-0,a-1,b-0,b-1,c-0,c-1,d-0,d-1,e-0,e-1.
+| A third member comes. Before it joins again, client 103 gives up all that it has: a-2,b-2,c-2,d-2,e-2.
 
 moment   third
 when     PartitionsAssigned owned=a-2,b-2,c-2,d-2,e-2

@@ -21,7 +21,7 @@ ask      A topic that the members read is created now. Who notices?
 accept   {changed.why}
 choice   LeaderJoined = the group's leader | It looks at the topics' partitions now and then, and joins again when they are others.
 choice   SessionExpired = the coordinator | A coordinator knows members and offsets, but no topics.
-| Generation 2 is there, 1402 ms later, as soon as everybody had come.
+| Generation 2 is there, 1408 ms later, as soon as everybody had come.
 | ? A topic that the members read is created now. Who notices?
 | + the group's leader: It looks at the topics' partitions now and then, and joins again when they are others.
 | - the coordinator: A coordinator knows members and offsets, but no topics.
@@ -43,7 +43,7 @@ moment   expired
 when     RebalanceStarted why=SessionExpired
 say      Its session is over, {since died} ms after it was killed: nothing was heard of it for session.timeout.ms.
 focus    row:{leader __consumer_offsets-0}
-| Its session is over, 5414 ms after it was killed: nothing was heard of it for session.timeout.ms.
+| Its session is over, 5417 ms after it was killed: nothing was heard of it for session.timeout.ms.
 
 moment   last
 when     PartitionsAssigned

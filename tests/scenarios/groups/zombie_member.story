@@ -17,7 +17,7 @@ moment   taken
 when     RecordsReturned at!={given.at}
 say      Client {at} has the partition now, {since late} ms later, and is given the same {count record}.
 focus    client:{at}
-| Client 104 has the partition now, 31 ms later, and is given the same 3 records.
+| Client 104 has the partition now, 26 ms later, and is given the same 3 records.
 
 moment   done
 when     RecordsProcessed client={given.at}

@@ -27,7 +27,7 @@ ask      Now the slow request arrives. What does the controller answer?
 accept   {next.isr t-0}
 choice   {isr t-0} = it refuses | It would have to know that the request speaks of an earlier life, and does not check.
 choice   {wanted.isr} = it agrees | Partition and leader are as the request says, and nobody looks at whose life it speaks of.
-| It is back under a new broker epoch, 14, with an empty log. But nothing checks the epoch here.
+| It is back under a new broker epoch, 15, with an empty log. But nothing checks the epoch here.
 | ? Now the slow request arrives. What does the controller answer?
 | - it refuses: It would have to know that the request speaks of an earlier life, and does not check.
 | + it agrees: Partition and leader are as the request says, and nobody looks at whose life it speaks of.

@@ -21,7 +21,7 @@ ask      Now the slow request arrives. What is the ISR then?
 accept   {next.isr t-0}
 choice   {isr t-0} = as it is, it is refused | Each member is named with its broker epoch, and one is of an earlier life.
 choice   {wanted.isr} = what was asked for | That was true of an earlier life of the broker.
-| It is back with an empty log, under a new broker epoch: 14. The request speaks of the old one.
+| It is back with an empty log, under a new broker epoch: 15. The request speaks of the old one.
 | ? Now the slow request arrives. What is the ISR then?
 | + as it is, it is refused: Each member is named with its broker epoch, and one is of an earlier life.
 | - what was asked for: That was true of an earlier life of the broker.
@@ -43,4 +43,4 @@ when     LeadershipTaken
 say      Broker {at} is back, {since died} ms later, and leads again from offset {start_offset}: unavailable for a while, and
          nothing is lost.
 focus    row:{at} promises
-| Broker 2 is back, 4034 ms later, and leads again from offset 3: unavailable for a while, and nothing is lost.
+| Broker 2 is back, 4043 ms later, and leads again from offset 3: unavailable for a while, and nothing is lost.

@@ -15,9 +15,9 @@ focus    promises
 | The followers have it too, but the answer to the producer is lost: dropped.
 
 moment   again
-when     ProduceRetried
+when     BatchRetried
 say      The producer cannot know whether the batch or the answer was lost. It sends the same batch once more.
-focus    client:{client}
+focus    client:{at}
 ask      What will the leader do with it?
 accept   {end.leo 1 t-0}
 choice   {leo 1 t-0} = answer without storing it | Its sequence number is known: the batch is stored already.

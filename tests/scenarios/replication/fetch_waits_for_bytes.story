@@ -19,4 +19,4 @@ when     FollowerProgressed log_end=1
 say      The wait is over, and the answer came with all there was. Broker {replica} has it, and asks for what lies at offset
          {log_end}.
 focus    row:{replica}
-| The wait is over, and the answer came with all there was. Broker 2 has it, and asks for what lies at offset 1.
+| The wait is over, and the answer came with all there was. Broker 3 has it, and asks for what lies at offset 1.

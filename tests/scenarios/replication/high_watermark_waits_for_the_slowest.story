@@ -27,7 +27,7 @@ when     HighWatermarkMoved
 say      The link is healed, and broker {held.why.broker} fetches: the high watermark moves from {from} to {to}, {since held} ms
          after it was first held.
 focus    row:{held.why.broker} row:{at}
-| The link is healed, and broker 3 fetches: the high watermark moves from 0 to 2, 2000 ms after it was first held.
+| The link is healed, and broker 3 fetches: the high watermark moves from 0 to 3, 2006 ms after it was first held.
 
 moment   all
 when     RecordsAcknowledged

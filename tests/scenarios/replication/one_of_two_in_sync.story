@@ -37,4 +37,4 @@ when     RecordsReturned
 say      The high watermark moves, and the consumer reads offsets {from} up to {to}, {since told} ms after the producer was told
          that they are stored.
 focus    client:{at} row:{alone.at}
-| The high watermark moves, and the consumer reads offsets 0 up to 2, 1044 ms after the producer was told that they are stored.
+| The high watermark moves, and the consumer reads offsets 0 up to 2, 1142 ms after the producer was told that they are stored.

@@ -11,7 +11,7 @@ moment   appended
 when     BatchAppended
 say      Broker {at} appends the batch: offsets {base_offset} to {last_offset}.
 focus    row:{at}
-| Broker 1 appends the batch: offsets 0 to 4.
+| Broker 1 appends the batch: offsets 0 to 9.
 
 moment   known
 when     DuplicateBatch

@@ -8,10 +8,10 @@ focus    row:{at} isr
 | Broker 1 has written the batch, and waits for its followers, whose links are cut.
 
 moment   again
-when     ProduceRetried
-say      The time that the producer gave for this is over: {why}. It sends the batch again.
-focus    client:{client}
-| The time that the producer gave for this is over: REQUEST_TIMED_OUT. It sends the batch again.
+when     BatchRetried
+say      The time that the producer gave for this is over: {code}. It sends the batch again.
+focus    client:{at}
+| The time that the producer gave for this is over: RequestTimedOut. It sends the batch again.
 
 moment   known
 when     DuplicateBatch
@@ -37,4 +37,4 @@ when     RecordsAcknowledged
 say      Only now the producer is told: {count record} at offset {base_offset}, {since known} ms after the leader had recognised the
          batch.
 focus    promises row:{written.at}
-| Only now the producer is told: 1 record at offset 0, 107 ms after the leader had recognised the batch.
+| Only now the producer is told: 1 record at offset 0, 105 ms after the leader had recognised the batch.

@@ -15,10 +15,10 @@ choice   1 = an error | The leader counts the ISR before it appends, and refuses
 | + an error: The leader counts the ISR before it appends, and refuses.
 
 moment   refused
-when     ProduceRetried
-say      {why}: broker {leader t-0} refuses the batch before it appends. Its log still ends at offset {leo fewer.at t-0}.
+when     BatchRetried
+say      {code}: broker {leader t-0} refuses the batch before it appends. Its log still ends at offset {leo fewer.at t-0}.
 focus    row:{fewer.at} promises
-| NOT_ENOUGH_REPLICAS: broker 1 refuses the batch before it appends. Its log still ends at offset 0.
+| NotEnoughReplicas: broker 1 refuses the batch before it appends. Its log still ends at offset 0.
 
 moment   given_up
 when     RecordsFailed

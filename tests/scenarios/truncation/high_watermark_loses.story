@@ -23,8 +23,8 @@ ask      Now broker {leader t-0} dies too. What will broker {at}, the last of th
 accept   {end.leo cut.at t-0}
 choice   {from} = the record, since it was acknowledged | It had it, and has cut it off.
 choice   {to} = nothing | It cut off what it was not sure of, and whoever could give it back is gone.
-| Broker 3 leads now. Broker 4 is to follow, and truncates by its own high watermark: it cuts its log from offset 1 to 0. It would fetch the record again, but the link is cut.
-| ? Now broker 3 dies too. What will broker 4, the last of the ISR, have?
+| Broker none leads now. Broker 4 is to follow, and truncates by its own high watermark: it cuts its log from offset 1 to 0. It would fetch the record again, but the link is cut.
+| ? Now broker none dies too. What will broker 4, the last of the ISR, have?
 | - the record, since it was acknowledged: It had it, and has cut it off.
 | + nothing: It cut off what it was not sure of, and whoever could give it back is gone.
 

@@ -17,6 +17,19 @@ pub struct Promise {
     pub base: Offset,
 }
 
+impl Promise {
+    /// Whether the batches, in order, have each of its records at its offset.
+    pub fn is_kept_by(&self, marks: &[Mark]) -> bool {
+        let mut at = marks.partition_point(|mark| mark.last < self.base);
+        (0..self.count).all(|nth| {
+            let offset = self.base + Offset::from(nth);
+            at += marks.get(at).is_some_and(|mark| mark.last < offset) as usize;
+            let found = marks.get(at).and_then(|mark| mark.record_at(offset));
+            found == Some((self.client, self.first + u64::from(nth)))
+        })
+    }
+}
+
 /// What the coordination tree says of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
@@ -141,16 +154,9 @@ impl Ghost {
     pub fn lacks_promised(&self, broker: BrokerId, partition: &TopicPartition) -> Option<&Promise> {
         let own = self.copies.get(&(broker, partition.clone()))?;
         let trimmed = self.trimmed.get(partition).copied().unwrap_or(0);
-        let kept = |promise: &&Promise| {
-            let at = own
-                .marks
-                .binary_search_by_key(&promise.base, |mark| mark.base)
-                .ok();
-            at.is_some_and(|at| own.marks[at].first == Some((promise.client, promise.first)))
-        };
         let promises = self.promises.get(partition).into_iter().flatten();
         let mut standing = promises.filter(|promise| promise.base >= trimmed);
-        standing.find(|promise| !kept(promise))
+        standing.find(|promise| !promise.is_kept_by(&own.marks))
     }
 
     /// What was committed and is explained to be gone is no promise any more.

@@ -308,21 +308,18 @@ impl Ghost {
             return Ok(());
         }
         let committed = self.committed.get(partition).map_or(&[][..], Vec::as_slice);
-        let found = committed.binary_search_by_key(&promise.base, |mark| mark.base);
-        let found = found.ok().and_then(|at| committed.get(at));
-        let kept = found.is_some_and(|mark| mark.first == Some((promise.client, promise.first)));
+        let kept = promise.is_kept_by(committed);
         // A log that was trimmed holds no proof any more.
         let trimmed = committed.first().is_some_and(|first| promise.base < first.base);
         if !kept && self.is_orphan(partition, &promise) {
             return Ok(());
         }
         if !kept && !trimmed && promise.base >= 0 {
+            let at = committed.partition_point(|mark| mark.last < promise.base);
+            let found = committed.get(at).and_then(|mark| mark.record_at(promise.base));
             let why = format!(
-                "{partition}: client {} was told that number {} is at offset {}; there is {:?}",
-                promise.client,
-                promise.first,
-                promise.base,
-                found.and_then(|mark| mark.first)
+                "{partition}: client {} was told that {} records from number {} are at offset {}; there is {found:?}",
+                promise.client, promise.count, promise.first, promise.base,
             );
             return Err(Broken::new(PROMISE_KEPT, why));
         }
@@ -334,9 +331,7 @@ impl Ghost {
     fn is_orphan(&self, partition: &TopicPartition, promise: &Promise) -> bool {
         let orphans = self.orphans.get(partition).map_or(&[][..], Vec::as_slice);
         let first = Some((promise.client, promise.first));
-        orphans
-            .iter()
-            .any(|mark| mark.base == promise.base && mark.first == first)
+        orphans.iter().any(|mark| mark.record_at(promise.base) == first)
     }
 
     fn crashed(&mut self, world: &World, broker: BrokerId, power_lost: bool) {

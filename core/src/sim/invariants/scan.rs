@@ -1,5 +1,7 @@
 //! What a disk really holds: batches read from the files, with nothing believed but their bytes.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::disk::ReadAt;
@@ -26,8 +28,8 @@ pub struct Mark {
     /// Over the bytes that never change.
     pub hash: u64,
     pub producer: Option<(ProducerId, ProducerEpoch, Sequence, Sequence)>,
-    /// Whose record the first one is, and its number.
-    pub first: Option<(NodeId, u64)>,
+    /// Whose each record is, and its number.
+    pub records: Arc<[Option<(NodeId, u64)>]>,
     pub max_timestamp_ms: Millis,
     pub position: u64,
     pub size: u32,
@@ -37,6 +39,12 @@ impl Mark {
     /// Whether both are the same records, wherever they stand.
     pub fn is_same(&self, other: &Mark) -> bool {
         (self.base, self.last, self.epoch, self.hash) == (other.base, other.last, other.epoch, other.hash)
+    }
+
+    /// Whose record lies at the offset, and its number.
+    pub fn record_at(&self, offset: Offset) -> Option<(NodeId, u64)> {
+        let nth = usize::try_from(offset - self.base).ok()?;
+        self.records.get(nth).copied().flatten()
     }
 }
 
@@ -54,7 +62,8 @@ pub fn mark(bytes: &Bytes, position: u64) -> Option<Mark> {
 fn mark_of(batch: &Batch, position: u64) -> Mark {
     let header: BatchHeader = batch.header;
     let records = batch.records(&PureRust, MOST_BYTES).ok();
-    let first = records.and_then(|mut records| records.next()?.ok()?.value);
+    let records = records.into_iter().flatten().map_while(Result::ok);
+    let whose = records.map(|record| read_value(&record.value?));
     Mark {
         base: header.base_offset,
         last: header.last_offset(),
@@ -68,7 +77,7 @@ fn mark_of(batch: &Batch, position: u64) -> Mark {
                 header.last_sequence(),
             )
         }),
-        first: first.and_then(|value| read_value(&value)),
+        records: whose.collect(),
         max_timestamp_ms: header.max_timestamp,
         position,
         size: batch.bytes.len() as u32,

@@ -16,7 +16,7 @@ fn mark(base: i64, epoch: i32, hash: u64) -> Mark {
         epoch,
         hash,
         producer: None,
-        first: None,
+        records: [].into(),
         max_timestamp_ms: 0,
         position: 0,
         size: 0,
@@ -62,7 +62,12 @@ fn a_mark_knows_whose_record_it_is_and_not_its_epoch_in_its_hash() {
         scan::mark(&builder.build(), 0).unwrap()
     };
     let (one, other) = (batch(1), batch(2));
-    assert_eq!((one.base, one.last, one.first), (5, 6, Some((101, 3))));
+    assert_eq!((one.base, one.last), (5, 6));
+    assert_eq!(
+        (one.record_at(5), one.record_at(6)),
+        (Some((101, 3)), Some((101, 4)))
+    );
+    assert_eq!((one.record_at(4), one.record_at(7)), (None, None));
     assert_eq!(one.hash, other.hash);
     assert!(!one.is_same(&other));
 }

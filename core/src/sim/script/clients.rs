@@ -1,8 +1,12 @@
-//! The words of scripts for consumers and their applications, read and written.
+//! The words of scripts for clients and their applications, read and written.
 //!
 //! ```text
+//! producer safe linger.ms=20 bytes=100       Kafka's keys; bytes that each value is filled up to
+//! produce t-0 3 acks=all                     by a producer that has these options
+//! produce t 20 by safe keys 3 every 5ms      the producer chooses partitions
+//! flush safe                                 and close
 //! consumer reader t-0 from 5                 reads one partition without a group
-//! consumer one group.id=g takes=200ms        Kafka's keys; how long the application processes what a poll gave
+//! consumer one group.id=g takes=200ms        how long the application processes what a poll gave
 //! subscribe one t u                          and unsubscribe, assign, seek, commit, close
 //! busy one                                   polls no more, until `poll one`
 //! kill one                                   kill -9
@@ -13,9 +17,10 @@ use std::fmt;
 use super::command::{Command, ConsumerSpec};
 use super::parse::{Bad, Words, partition, time};
 use super::write::Time;
-use crate::consumer::ResetStrategy;
-use crate::consumer::config::KEYS;
-use crate::sim::world::client::{Act, Commits, ConsumerOptions};
+use crate::client::ClientKeys;
+use crate::consumer::{self, ResetStrategy};
+use crate::producer;
+use crate::sim::world::client::{Act, Commits, ConsumerOptions, Double, ProducerOptions, Sending, Target};
 use crate::types::Offset;
 
 impl Words<'_> {
@@ -23,11 +28,20 @@ impl Words<'_> {
     pub(super) fn client_command(&mut self, first: &str) -> Result<Option<Command>, Bad> {
         if !matches!(
             first,
-            "subscribe" | "unsubscribe" | "assign" | "seek" | "commit" | "close" | "busy" | "poll" | "kill"
+            "subscribe"
+                | "unsubscribe"
+                | "assign"
+                | "seek"
+                | "commit"
+                | "close"
+                | "busy"
+                | "poll"
+                | "flush"
+                | "kill"
         ) {
             return Ok(None);
         }
-        let name = self.want("a consumer's name")?.to_owned();
+        let name = self.want("a client's name")?.to_owned();
         let act = match first {
             "subscribe" => Act::Subscribe(self.topics()?),
             "unsubscribe" => Act::Unsubscribe,
@@ -43,6 +57,7 @@ impl Words<'_> {
             "close" => Act::Close,
             "busy" => Act::Busy,
             "poll" => Act::Poll,
+            "flush" => Act::Flush,
             _ => return Ok(Some(Command::Kill(name))),
         };
         Ok(Some(Command::Act(name, act)))
@@ -65,6 +80,62 @@ impl Words<'_> {
         }
         Ok(Act::Seek(partition, self.number("an offset")?))
     }
+
+    // ---- producers
+
+    pub(super) fn produce(&mut self) -> Result<Command, Bad> {
+        let to = self.want("a partition or a topic")?;
+        let mut sending = Sending {
+            to: partition(to).map_or_else(|| Target::Topic(to.to_owned()), Target::Partition),
+            count: self.number("a number of records")?,
+            keys: 0,
+            every_ms: 0,
+        };
+        let mut by = None;
+        if self.takes("by") {
+            by = Some(self.want("a producer")?.to_owned());
+        }
+        if self.takes("keys") {
+            sending.keys = self.number("a number of keys")?;
+        }
+        if self.takes("every") {
+            sending.every_ms = self.time("the time between two records")?;
+        }
+        let by = match by {
+            Some(name) => Ok(name),
+            None => Err(self.producer_options()?),
+        };
+        Ok(Command::Produce(sending, by))
+    }
+
+    pub(super) fn producer_options(&mut self) -> Result<ProducerOptions, Bad> {
+        let mut options = ProducerOptions::default();
+        while let Some(word) = self.next() {
+            self.producer_option(word, &mut options)?;
+        }
+        Ok(options)
+    }
+
+    fn producer_option(&self, word: &str, options: &mut ProducerOptions) -> Result<(), Bad> {
+        let unknown = || self.bad(word, format!("`{word}` is no option of a producer"));
+        let (key, value) = word.split_once('=').ok_or_else(unknown)?;
+        let wrong = || self.bad(word, format!("`{value}` is no value of {key}"));
+        match key {
+            "bytes" => options.value_bytes = value.parse().map_err(|_| wrong())?,
+            "interceptors" => {
+                let named = |word| Double::ALL.into_iter().find(|double| double.word() == word);
+                let all: Option<Vec<Double>> = value.split(',').map(named).collect();
+                options.interceptors = all.ok_or_else(wrong)?;
+            }
+            key if knows(producer::config::KEYS, key) => {
+                options.settings.push((key.to_owned(), value.to_owned()));
+            }
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+
+    // ---- consumers
 
     pub(super) fn consumer(&mut self) -> Result<Command, Bad> {
         let name = self.want("a name")?.to_owned();
@@ -96,13 +167,60 @@ impl Words<'_> {
                 }
             }
             "takes" => options.takes_ms = time(value).ok_or_else(wrong)?,
-            key if KEYS.iter().any(|keys| keys.iter().any(|known| known.name == key)) => {
+            key if knows(consumer::config::KEYS, key) => {
                 options.settings.push((key.to_owned(), value.to_owned()));
             }
             _ => return Err(unknown()),
         }
         Ok(())
     }
+}
+
+fn knows(keys: ClientKeys, key: &str) -> bool {
+    keys.iter().any(|keys| keys.iter().any(|known| known.name == key))
+}
+
+impl fmt::Display for ProducerOptions {
+    /// Each option with a blank before it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut settings = self.settings.iter();
+        settings.try_for_each(|(key, value)| write!(f, " {key}={value}"))?;
+        if self.value_bytes > 0 {
+            write!(f, " bytes={}", self.value_bytes)?;
+        }
+        let mut lead = " interceptors=";
+        for double in &self.interceptors {
+            write!(f, "{lead}{double}")?;
+            lead = ",";
+        }
+        Ok(())
+    }
+}
+
+/// What stands behind `produce`.
+pub(super) fn write_produce(
+    f: &mut fmt::Formatter<'_>,
+    sending: &Sending,
+    by: &Result<String, ProducerOptions>,
+) -> fmt::Result {
+    let Sending {
+        to,
+        count,
+        keys,
+        every_ms,
+    } = sending;
+    write!(f, "produce {to} {count}")?;
+    by.iter().try_for_each(|name| write!(f, " by {name}"))?;
+    if *keys > 0 {
+        write!(f, " keys {keys}")?;
+    }
+    if *every_ms > 0 {
+        write!(f, " every {}", Time(*every_ms))?;
+    }
+    by.as_ref()
+        .err()
+        .into_iter()
+        .try_for_each(|options| write!(f, "{options}"))
 }
 
 impl fmt::Display for ConsumerSpec {

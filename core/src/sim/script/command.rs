@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::pattern::Pattern;
 use super::query::Query;
-use crate::sim::world::client::{Act, AdminTask, ConsumerOptions, ProducerOptions};
+use crate::sim::world::client::{Act, AdminTask, ConsumerOptions, ProducerOptions, Sending};
 use crate::types::{BrokerId, Millis, Offset, TopicPartition};
 
 /// A script: its lines, and what each of them showed when it was written.
@@ -101,19 +101,14 @@ pub enum Command {
 
     Topic(AdminTask),
     Admin(AdminTask),
-    Producer(String, ProducerSpec),
+    Producer(String, ProducerOptions),
     Consumer(String, ConsumerSpec),
-    /// The application that the consumer reads for does this.
+    /// The application that the client works for does this.
     Act(String, Act),
     /// A client's process ends, and it says nothing.
     Kill(String),
-    Produce {
-        partition: TopicPartition,
-        count: u32,
-        batches: u32,
-        by: Option<String>,
-        spec: ProducerSpec,
-    },
+    /// By the producer of that name, or by one that has these options.
+    Produce(Sending, Result<String, ProducerOptions>),
 
     Crash(BrokerRef),
     PowerLoss {
@@ -159,18 +154,6 @@ pub enum Command {
     Expect(Expectation),
 }
 
-/// A producer's options, as far as they differ from the usual.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProducerSpec {
-    pub acks: Option<i16>,
-    pub idempotent: bool,
-    pub retries: Option<u32>,
-    pub codec: Option<crate::record::Codec>,
-    pub delivery_timeout_ms: Option<Millis>,
-    pub timeout_ms: Option<i32>,
-    pub value_bytes: Option<usize>,
-}
-
 /// A consumer, and what it reads without a group from its start on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsumerSpec {
@@ -190,21 +173,6 @@ impl Script {
         };
         Self {
             lines: numbered.map(line).collect(),
-        }
-    }
-}
-
-impl ProducerSpec {
-    pub fn options(&self) -> ProducerOptions {
-        let usual = ProducerOptions::default();
-        ProducerOptions {
-            acks: self.acks.unwrap_or(usual.acks),
-            idempotent: self.idempotent,
-            codec: self.codec.unwrap_or(usual.codec),
-            timeout_ms: self.timeout_ms.unwrap_or(usual.timeout_ms),
-            delivery_timeout_ms: self.delivery_timeout_ms.unwrap_or(usual.delivery_timeout_ms),
-            retries: self.retries.unwrap_or(usual.retries),
-            value_bytes: self.value_bytes.unwrap_or(usual.value_bytes),
         }
     }
 }

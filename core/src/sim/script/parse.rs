@@ -1,11 +1,8 @@
 //! How a script is read: lines into commands, by hand, so that an error can say where and what.
 
-use super::command::{
-    BadScript, BrokerRef, Command, Expectation, Line, NodeRef, PacketFate, ProducerSpec, Script, Wanted,
-};
+use super::command::{BadScript, BrokerRef, Command, Expectation, Line, NodeRef, PacketFate, Script, Wanted};
 use super::pattern::Pattern;
 use super::query::{NONE, Query};
-use crate::record::Codec;
 use crate::sim::world::client::AdminTask;
 use crate::types::{BrokerId, Millis, TopicPartition};
 
@@ -128,7 +125,7 @@ impl<'a> Words<'a> {
     }
 
     /// `500ms`, `3s`.
-    fn time(&mut self, what: &str) -> Result<Millis, Bad> {
+    pub(super) fn time(&mut self, what: &str) -> Result<Millis, Bad> {
         let word = self.want(what)?;
         time(word).ok_or_else(|| self.bad(word, format!("`{word}` is no time: write 500ms or 3s")))
     }
@@ -209,7 +206,7 @@ impl<'a> Words<'a> {
                 };
                 Command::Admin(AdminTask::Reassign { partition, replicas })
             }
-            "producer" => Command::Producer(self.want("a name")?.to_owned(), self.producer_spec()?),
+            "producer" => Command::Producer(self.want("a name")?.to_owned(), self.producer_options()?),
             "consumer" => self.consumer()?,
             "produce" => self.produce()?,
             "try" => {
@@ -332,59 +329,6 @@ impl<'a> Words<'a> {
         }))
     }
 
-    fn produce(&mut self) -> Result<Command, Bad> {
-        let partition = self.partition()?;
-        let count = self.number("a number of records")?;
-        let by = if self.takes("by") {
-            Some(self.want("a producer")?.to_owned())
-        } else {
-            None
-        };
-        let batches = if self.takes("batches") {
-            self.number("a number of batches")?
-        } else {
-            1
-        };
-        let spec = self.producer_spec()?;
-        Ok(Command::Produce {
-            partition,
-            count,
-            batches,
-            by,
-            spec,
-        })
-    }
-
-    fn producer_spec(&mut self) -> Result<ProducerSpec, Bad> {
-        let mut spec = ProducerSpec::default();
-        while let Some(word) = self.next() {
-            let unknown = || self.bad(word, format!("`{word}` is no option of a producer"));
-            if word == "idempotent" {
-                spec.idempotent = true;
-                continue;
-            }
-            let (key, value) = word.split_once('=').ok_or_else(unknown)?;
-            let wrong = || self.bad(word, format!("`{value}` is no value of {key}"));
-            match key {
-                "acks" => {
-                    spec.acks = Some(match value {
-                        "all" | "-1" => -1,
-                        "0" => 0,
-                        "1" => 1,
-                        _ => return Err(wrong()),
-                    });
-                }
-                "retries" => spec.retries = Some(value.parse().map_err(|_| wrong())?),
-                "compression" => spec.codec = Some(Codec::from_name(value).ok_or_else(wrong)?),
-                "delivery.timeout" => spec.delivery_timeout_ms = Some(time(value).ok_or_else(wrong)?),
-                "timeout" => spec.timeout_ms = Some(time(value).ok_or_else(wrong)? as i32),
-                "bytes" => spec.value_bytes = Some(value.parse().map_err(|_| wrong())?),
-                _ => return Err(unknown()),
-            }
-        }
-        Ok(spec)
-    }
-
     fn packet(&mut self, fate: PacketFate) -> Result<Command, Bad> {
         let mut what = self.want("the packet's name")?.to_owned();
         if self.takes("answer") {
@@ -424,6 +368,8 @@ impl<'a> Words<'a> {
             Query::Acknowledged(_) | Query::Failed(_) | Query::Processed(_) => {
                 Wanted::Number(self.number("a number of records")?)
             }
+            Query::Requests(_) => Wanted::Number(self.number("a number of requests")?),
+            Query::Latency(_) => Wanted::Number(self.number("a time in ms")?),
             Query::Owned(_) | Query::Moved(_) => Wanted::Number(self.number("a number of partitions")?),
         };
         Ok(Expectation::Is(query, wanted))
@@ -514,8 +460,9 @@ mod tests {
             ("brokers", 1, 8, "a number of brokers is missing"),
             ("run 5", 1, 5, "`5` is no time: write 500ms or 3s"),
             ("crash 1 2", 1, 9, "`2` is more than `crash` takes"),
-            ("produce t 1", 1, 9, "`t` is no partition: write topic-0"),
-            ("produce t-0 1 acks=2", 1, 15, "`2` is no value of acks"),
+            ("assign one t", 1, 12, "`t` is no partition: write topic-0"),
+            ("produce t-0 1 bytes=x", 1, 15, "`x` is no value of bytes"),
+            ("produce t-0 1 ack=1", 1, 15, "`ack=1` is no option of a producer"),
             ("step until Nothing", 1, 12, "there is no fact named Nothing"),
             ("| shown", 1, 1, "output stands before the first command"),
         ] {

@@ -16,7 +16,7 @@ use super::parse::{Bad, Words};
 use crate::sim::World;
 use crate::sim::world::COORDINATION;
 use crate::sim::world::client::{ClientNode, Producer, Role};
-use crate::trace::{ConsumerFact, Fact, NodeId, WorldFact};
+use crate::trace::{ConsumerFact, Fact, NodeId, ProducerFact, WorldFact};
 use crate::types::{BrokerId, Offset, TopicPartition};
 use crate::view::{ClusterView, RoleView};
 
@@ -39,6 +39,11 @@ pub enum Query {
     /// Records that a producer was told are stored; that it gave up.
     Acknowledged(String),
     Failed(String),
+    /// Requests in which a producer has sent what it was last given.
+    Requests(String),
+    /// Of what a producer was last given, the longest time between sending a record and its
+    /// acknowledgement, in ms.
+    Latency(String),
     /// The next offset of a consumer.
     Position(String, TopicPartition),
     /// Partitions that a consumer has.
@@ -70,6 +75,8 @@ impl Query {
             Self::Controller => "the controller",
             Self::Acknowledged(_) => "the records acknowledged",
             Self::Failed(_) => "the records given up",
+            Self::Requests(_) => "the requests",
+            Self::Latency(_) => "the longest wait in ms",
             Self::Position(..) => "the position",
             Self::Owned(_) => "the number of partitions",
             Self::Processed(_) => "the records processed",
@@ -88,6 +95,8 @@ impl fmt::Display for Query {
             Self::Controller => write!(f, "controller"),
             Self::Acknowledged(name) => write!(f, "acknowledged {name}"),
             Self::Failed(name) => write!(f, "failed {name}"),
+            Self::Requests(name) => write!(f, "requests {name}"),
+            Self::Latency(name) => write!(f, "latency {name}"),
             Self::Position(name, partition) => write!(f, "position {name} {partition}"),
             Self::Owned(name) => write!(f, "owned {name}"),
             Self::Processed(name) => write!(f, "processed {name}"),
@@ -107,6 +116,8 @@ impl Words<'_> {
             "controller" => Query::Controller,
             "acknowledged" => Query::Acknowledged(self.want("a producer, or all")?.to_owned()),
             "failed" => Query::Failed(self.want("a producer, or all")?.to_owned()),
+            "requests" => Query::Requests(self.want("a producer")?.to_owned()),
+            "latency" => Query::Latency(self.want("a producer")?.to_owned()),
             "position" => Query::Position(self.want("a consumer")?.to_owned(), self.partition()?),
             "owned" => Query::Owned(self.want("a consumer")?.to_owned()),
             "processed" => Query::Processed(self.want("a consumer, or all")?.to_owned()),
@@ -140,6 +151,8 @@ impl Sight<'_> {
             Query::Controller => self.world.controller().map(|id| id.to_string()),
             Query::Acknowledged(name) => self.counted(name, |producer| producer.acknowledged)?,
             Query::Failed(name) => self.counted(name, |producer| producer.failed)?,
+            Query::Requests(name) => Some(self.requests(name)?.to_string()),
+            Query::Latency(name) => self.counted(name, |producer| producer.latency_ms as u64)?,
             Query::Position(name, partition) => {
                 let position = self.assigned(name)?.get(partition).copied().flatten();
                 position.map(|position| position.to_string())
@@ -175,6 +188,18 @@ impl Sight<'_> {
             of(self.client(name)?)
         };
         Ok(counted.map(|count: u64| count.to_string()))
+    }
+
+    fn requests(&self, name: &str) -> Result<usize, String> {
+        let (id, mut sent) = (self.client(name)?, 0);
+        for event in self.world.trace().iter() {
+            match &event.fact {
+                Fact::World(WorldFact::RecordsGiven { client, .. }) if *client == id => sent = 0,
+                Fact::Producer(ProducerFact::RequestSent { .. }) if event.id.node == id => sent += 1,
+                _ => {}
+            }
+        }
+        Ok(sent)
     }
 
     // ---- consumers
@@ -281,6 +306,8 @@ mod tests {
             "controller",
             "acknowledged all",
             "failed safe",
+            "requests safe",
+            "latency safe",
             "position reader t-0",
             "owned one",
             "processed all",

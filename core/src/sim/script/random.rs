@@ -45,7 +45,7 @@ pub fn short_script(seed: u64) -> String {
     let mut writer = Writer::new(seed);
     let codec = CODECS[(seed % CODECS.len() as u64) as usize];
     writer.begin(seed, codec);
-    writer.line(format!("produce t-{} 3 by safe batches 2", seed % 2));
+    writer.line(format!("produce t-{} 6 by safe every 3ms", seed % 2));
     for _ in 0..FEW_EVENTS {
         writer.event();
         writer.wait(&SHORT_WAITS_MS);
@@ -105,8 +105,8 @@ impl Writer {
         self.line(format!(
             "topic t partitions 2 replicas 3 config min.insync.replicas={least} config unclean.leader.election.enable={unclean}"
         ));
-        self.line(format!("producer safe acks=all idempotent compression={codec}"));
-        self.line("producer plain acks=all");
+        self.line(format!("producer safe compression.type={codec}"));
+        self.line("producer plain enable.idempotence=false linger.ms=0");
         self.line("producer fast acks=1");
         self.line("producer blind acks=0");
         self.line("consumer reader t-0");
@@ -139,8 +139,9 @@ impl Writer {
     fn produce(&mut self) {
         let by = self.one_of(&["safe", "safe", "plain", "fast", "blind"]);
         let partition = self.rng.below(2);
-        let (count, batches) = (1 + self.rng.below(5), 1 + self.rng.below(4));
-        self.line(format!("produce t-{partition} {count} by {by} batches {batches}"));
+        let count = 1 + self.rng.below(20);
+        let every = self.one_of(&["", " every 2ms", " every 10ms", " every 50ms"]);
+        self.line(format!("produce t-{partition} {count} by {by}{every}"));
     }
 
     fn up(&self) -> Vec<u64> {

@@ -15,6 +15,7 @@ pub type Exercised = BTreeMap<String, u64>;
 /// What a search of many worlds must have met, or it was no search: every fault, and what a cluster does
 /// about them.
 pub const MUST_SEE: &[&str] = &[
+    "BatchRetried",
     "BrokerCrashed",
     "BrokerCrashed (power lost)",
     "BrokerPaused",
@@ -42,7 +43,6 @@ pub const MUST_SEE: &[&str] = &[
     "PacketDuplicated",
     "PacketLost",
     "PacketLost (dropped)",
-    "ProduceRetried",
     "RecordsAcknowledged",
     "RecordsReturned",
     "SessionExpired",

@@ -9,8 +9,6 @@ pub use super::player::Look;
 
 /// Records of the world that is copied.
 pub const RECORDS: u32 = 10_000;
-/// In batches of so many.
-const BATCH: u32 = 10;
 /// The records of that world are written after so long, or never.
 const PATIENCE_MS: Millis = 600_000;
 
@@ -27,16 +25,15 @@ pub fn play(seed: u64, look: Look) -> u64 {
 
 /// A world of three brokers in sync that hold so many records, in the middle of writing more.
 pub fn world_with_records() -> Result<World, String> {
-    let batches = RECORDS / BATCH;
     let script = format!(
         "brokers 3
 topic t partitions 1 replicas 3 config min.insync.replicas=2
-producer safe acks=all idempotent
+producer safe linger.ms=10
 consumer reader t-0
-produce t-0 {BATCH} by safe batches {batches}
+produce t-0 {RECORDS} by safe every 1ms
 step until HighWatermarkMoved to={RECORDS} within {PATIENCE_MS}ms
 settle
-produce t-0 {BATCH} by safe batches {batches}
+produce t-0 {RECORDS} by safe every 1ms
 run 100ms
 "
     );

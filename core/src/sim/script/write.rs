@@ -4,7 +4,8 @@
 
 use std::fmt;
 
-use super::command::{BrokerRef, Command, Expectation, NodeRef, PacketFate, ProducerSpec, Script, Wanted};
+use super::clients::write_produce;
+use super::command::{BrokerRef, Command, Expectation, NodeRef, PacketFate, Script, Wanted};
 use super::query::{NONE, list};
 use crate::sim::world::client::AdminTask;
 use crate::types::Millis;
@@ -34,27 +35,14 @@ impl fmt::Display for Command {
                 names.iter().try_for_each(|name| write!(f, " {name}"))
             }
             Self::Topic(task) | Self::Admin(task) => task_as_text(task, f),
-            Self::Producer(name, spec) => write!(f, "producer {name}{spec}"),
+            Self::Producer(name, options) => write!(f, "producer {name}{options}"),
             Self::Consumer(name, spec) => write!(f, "consumer {name}{spec}"),
             Self::Act(name, act) => {
                 write!(f, "{} {name}", act.verb())?;
                 act.write_rest(f)
             }
             Self::Kill(name) => write!(f, "kill {name}"),
-            Self::Produce {
-                partition,
-                count,
-                batches,
-                by,
-                spec,
-            } => {
-                write!(f, "produce {partition} {count}")?;
-                by.iter().try_for_each(|name| write!(f, " by {name}"))?;
-                if *batches != 1 {
-                    write!(f, " batches {batches}")?;
-                }
-                write!(f, "{spec}")
-            }
+            Self::Produce(sending, by) => write_produce(f, sending, by),
             Self::Try(command) => write!(f, "try {command}"),
             Self::Step(1) => write!(f, "step"),
             Self::Step(steps) => write!(f, "step {steps}"),
@@ -179,28 +167,6 @@ impl fmt::Display for NodeRef {
     }
 }
 
-impl fmt::Display for ProducerSpec {
-    /// Each option with a blank before it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.acks {
-            Some(-1) => write!(f, " acks=all")?,
-            Some(acks) => write!(f, " acks={acks}")?,
-            None => {}
-        }
-        if self.idempotent {
-            write!(f, " idempotent")?;
-        }
-        self.retries.iter().try_for_each(|n| write!(f, " retries={n}"))?;
-        let mut codec = self.codec.iter();
-        codec.try_for_each(|codec| write!(f, " compression={}", codec.name()))?;
-        let mut delivery = self.delivery_timeout_ms.iter();
-        delivery.try_for_each(|&ms| write!(f, " delivery.timeout={}", Time(ms)))?;
-        let mut timeout = self.timeout_ms.iter();
-        timeout.try_for_each(|&ms| write!(f, " timeout={}", Time(ms.into())))?;
-        self.value_bytes.iter().try_for_each(|n| write!(f, " bytes={n}"))
-    }
-}
-
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -246,7 +212,7 @@ elect preferred b-0
 elect unclean b-1
 reassign b-0 1,2
 reassign b-0 cancel
-producer safe acks=all idempotent retries=3 compression=zstd delivery.timeout=10s timeout=500ms bytes=100
+producer safe acks=all linger.ms=20 bytes=100 interceptors=stamps,fails,watches
 producer plain
 consumer reader b-0 from 5
 consumer one group.id=g session.timeout.ms=6000 commits=before takes=200ms
@@ -262,8 +228,11 @@ busy one
 poll one
 close one
 kill two
-produce b-0 3 by safe batches 2
+produce b-0 3 by safe every 20ms
+produce b 12 by safe keys 3 every 2s
 produce b-0 1 acks=1
+produce b 5 keys 2 bytes=9
+flush safe
 crash 1
 power-loss controller
 power-loss 2 keeping
@@ -307,6 +276,8 @@ expect controller 1
 expect controller none
 expect acknowledged all 3
 expect failed safe 0
+expect requests safe 2
+expect latency safe 9
 expect position reader b-0 3
 expect position reader b-0 none
 expect processed all 3

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::World;
 use super::agenda::{Happening, Life};
-use super::client::{ClientCx, ClientNode, ClientOutput};
+use super::client::Role;
 use super::network::Caller;
 use super::node::{self, BrokerNode};
 use crate::broker::Job;
-use crate::client::{ClientInput, ClientOutput as Wish};
+use crate::client::{ClientCx, ClientInput, ClientOutput};
 use crate::disk::{DirId, Lane};
 use crate::io::{Input, JobId, Output};
 use crate::trace::{EventId, NodeId};
@@ -232,76 +234,71 @@ impl World {
 
     // ---- clients
 
-    /// Lets a client do something because of that event, and carries out what it wants.
+    /// Lets a client do something because of that event, and carries out everything that follows at once.
     pub(super) fn drive_client(
         &mut self,
         id: NodeId,
         cause: EventId,
-        what: impl FnOnce(&mut ClientNode, &mut ClientCx),
+        what: impl FnOnce(&mut Role, &mut ClientCx),
+    ) {
+        let mut inputs = VecDeque::new();
+        self.let_client(id, cause, what, &mut inputs);
+        while let Some((input, cause)) = inputs.pop_front() {
+            self.let_client(id, cause, |role, cx| role.handle(cx, &input), &mut inputs);
+        }
+    }
+
+    fn let_client(
+        &mut self,
+        id: NodeId,
+        cause: EventId,
+        what: impl FnOnce(&mut Role, &mut ClientCx),
+        inputs: &mut VecDeque<(ClientInput, EventId)>,
     ) {
         let now = self.now;
         let client = self.clients.get_mut(&id).map(Arc::make_mut);
         let Some(client) = client.filter(|client| !client.is_dead) else {
             return;
         };
-        let mut outputs = Vec::new();
-        let mut cx = ClientCx {
-            now,
-            cause,
-            out: &mut outputs,
-        };
-        what(client, &mut cx);
-        let (facts, wishes) = client.take();
-        let mut last = cause;
-        for event in facts {
-            last = event.id;
-            self.log.push(event);
-        }
+        let (facts, wishes) = client.run(now, cause, what);
+        client.last = facts.last().map_or(cause, |event| event.id);
+        client.note_timeout();
+        let last = client.last;
+        facts.into_iter().for_each(|event| self.log.push(event));
         for wish in wishes {
-            self.grant(id, wish, last);
-        }
-        for output in outputs {
-            match output {
-                ClientOutput::Fact(fact) => last = self.emit(last, fact),
-                ClientOutput::Send {
-                    broker,
-                    id: send,
-                    sent,
-                    answered,
-                    frame,
-                } => self.send(Caller::Client(id), broker, send, sent, answered, frame, last),
-            }
-        }
-        if let Some(client) = self.clients.get_mut(&id).map(Arc::make_mut) {
-            client.last = last;
-            client.note_timeout();
+            self.grant(id, wish, last, inputs);
         }
     }
 
-    /// Carries out what a client of the core wants.
-    fn grant(&mut self, client: NodeId, wish: Wish, cause: EventId) {
-        match wish {
-            Wish::Send {
+    /// Carries out what a client wants; what it is told in turn at once goes into `inputs`.
+    fn grant(
+        &mut self,
+        client: NodeId,
+        wish: ClientOutput,
+        cause: EventId,
+        inputs: &mut VecDeque<(ClientInput, EventId)>,
+    ) {
+        let (to, id, sent, answered, frame) = match wish {
+            ClientOutput::Disconnect { node } => return self.hang_up(client, &node, cause),
+            ClientOutput::Send {
                 to,
                 id,
                 sent,
                 answered,
                 frame,
-            } => {
-                let server = node::broker_at(&to.host);
-                match server.filter(|server| self.broker(*server).is_some()) {
-                    Some(server) => {
-                        let caller = Caller::ClientTo { client, node: to };
-                        self.send(caller, server, id, sent, answered, frame, cause);
-                    }
-                    None => {
-                        let why = format!("{} is no address of a broker", to.host);
-                        let failed = ClientInput::SendFailed { id, why };
-                        self.drive_client(client, cause, |client, cx| client.handle(cx, &failed));
-                    }
-                }
-            }
-            Wish::Disconnect { node } => self.hang_up(client, &node, cause),
+            } => (to, id, sent, answered, frame),
+        };
+        let server = node::broker_at(&to.host);
+        let Some(server) = server.filter(|server| self.broker(*server).is_some()) else {
+            let why = format!("{} is no address of a broker", to.host);
+            return inputs.push_back((ClientInput::SendFailed { id, why }, cause));
+        };
+        let caller = Caller::Client { client, node: to };
+        self.send(caller, server, id, sent, answered, frame, cause);
+        if !answered {
+            // That it is written is all that will ever be said of it.
+            let frame = Bytes::new();
+            inputs.push_back((ClientInput::Response { id, frame }, cause));
         }
     }
 }

@@ -339,15 +339,10 @@ impl World {
         let caller = connection.caller.clone();
         let body = frame.slice(LENGTH.min(frame.len())..);
         match caller {
-            Caller::Client(id) => {
-                self.drive_client(id, cause, |client, cx| {
-                    client.answered(cx, awaited.id, Some(&body));
-                });
-            }
-            Caller::ClientTo { client, .. } => {
+            Caller::Client { client, .. } => {
                 let id = awaited.id;
                 let answer = ClientInput::Response { id, frame: body };
-                self.drive_client(client, cause, |client, cx| client.handle(cx, &answer));
+                self.drive_client(client, cause, |role, cx| role.handle(cx, &answer));
             }
             Caller::Echo(_) => {}
             Caller::Broker { broker, .. } => match admit_answer(&body, awaited.sent) {
@@ -380,7 +375,7 @@ impl World {
         let node = node.clone();
         self.close_calling_ends(cause, |caller| {
             *caller
-                == Caller::ClientTo {
+                == Caller::Client {
                     client,
                     node: node.clone(),
                 }
@@ -416,20 +411,17 @@ impl World {
         }
         let awaited = std::mem::take(&mut connection.awaited);
         let caller = connection.caller.clone();
-        if let (Caller::ClientTo { client, node }, true) = (&caller, awaited.is_empty()) {
+        if let (Caller::Client { client, node }, true) = (&caller, awaited.is_empty()) {
             let (node, why) = (node.clone(), why.to_owned());
             let lost = ClientInput::Disconnected { node, why };
-            self.drive_client(*client, cause, |client, cx| client.handle(cx, &lost));
+            self.drive_client(*client, cause, |role, cx| role.handle(cx, &lost));
         }
         for Awaited { id, .. } in awaited {
             match caller {
-                Caller::ClientTo { client, .. } => {
+                Caller::Client { client, .. } => {
                     let why = why.to_owned();
                     let failed = ClientInput::SendFailed { id, why };
-                    self.drive_client(client, cause, |client, cx| client.handle(cx, &failed));
-                }
-                Caller::Client(client) => {
-                    self.drive_client(client, cause, |client, cx| client.answered(cx, id, None));
+                    self.drive_client(client, cause, |role, cx| role.handle(cx, &failed));
                 }
                 Caller::Echo(_) => {}
                 Caller::Broker { broker, life, .. } => {

@@ -267,7 +267,7 @@ impl World {
             return false;
         };
         let client = match connection.caller {
-            Caller::Client(client) | Caller::ClientTo { client, .. } => client,
+            Caller::Client { client, .. } => client,
             Caller::Echo(_) | Caller::Broker { .. } => return false,
         };
         let (server, life) = (connection.server, connection.server_life);

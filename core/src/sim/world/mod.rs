@@ -47,7 +47,9 @@ pub use trace_log::TraceLog;
 pub use truth::true_state;
 
 use agenda::{Agenda, Happening};
-use client::{Act, AdminTask, ClientNode, Consumer, ConsumerOptions, Role};
+use client::{
+    Act, Admin, AdminTask, ClientNode, Consumer, ConsumerOptions, Producer, ProducerOptions, Role, Sending,
+};
 use coordination::CoordinationNode;
 use network::Network;
 use node::BrokerNode;
@@ -66,13 +68,6 @@ pub const FIRST_CLIENT: NodeId = 101;
 const OUTSIDE: NodeId = 0;
 /// A broker gives up an unanswered request to another after so long (`replica.socket.timeout.ms`).
 pub const PEER_TIMEOUT_MS: Millis = 30_000;
-/// Nobody gives up sooner.
-const LEAST_PATIENCE_MS: Millis = if PEER_TIMEOUT_MS < client::REQUEST_TIMEOUT_MS {
-    PEER_TIMEOUT_MS
-} else {
-    client::REQUEST_TIMEOUT_MS
-};
-
 /// Everything there is.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -267,7 +262,7 @@ impl World {
             return soon;
         }
         let overdue = self.next_overdue();
-        let awaited_later = self.now + LEAST_PATIENCE_MS;
+        let awaited_later = self.now + PEER_TIMEOUT_MS;
         self.none_overdue_before = overdue.map_or(awaited_later, |(at, _)| at.min(awaited_later));
         soon.into_iter().chain(overdue).min()
     }
@@ -297,16 +292,15 @@ impl World {
 
     fn patience_ms(&self, connection: &network::Connection) -> Millis {
         match &connection.caller {
-            network::Caller::Client(_) | network::Caller::Echo(_) => client::REQUEST_TIMEOUT_MS,
             // It looks at the clock itself.
-            network::Caller::ClientTo { .. } => Millis::MAX / 2,
+            network::Caller::Client { .. } => Millis::MAX / 2,
             // A paused process looks at no clock.
             network::Caller::Broker { broker, .. }
                 if self.broker(*broker).is_some_and(|node| node.paused) =>
             {
                 Millis::MAX / 2
             }
-            network::Caller::Broker { .. } => PEER_TIMEOUT_MS,
+            network::Caller::Broker { .. } | network::Caller::Echo(_) => PEER_TIMEOUT_MS,
         }
     }
 
@@ -331,7 +325,7 @@ impl World {
             }
             Next::Client(id) => {
                 let cause = self.client(id).map_or(EventId::NONE, |client| client.last);
-                self.drive_client(id, cause, |client, cx| client.tick(cx));
+                self.drive_client(id, cause, |role, cx| role.tick(cx));
                 true
             }
             Next::Overdue(conn) => {
@@ -387,14 +381,31 @@ impl World {
     }
 
     /// Adds a client, which begins at once.
-    pub fn add_client(&mut self, role: Role) -> NodeId {
+    ///
+    /// # Errors
+    /// A setting that it cannot have.
+    fn add_client(
+        &mut self,
+        role: impl FnOnce(NodeId, &[BrokerId]) -> Result<Role, String>,
+    ) -> Result<NodeId, String> {
+        let brokers: Vec<BrokerId> = self.brokers.keys().copied().collect();
         let id = self.next_client();
-        let brokers = self.brokers.keys().copied().collect();
-        self.clients
-            .insert(id, Arc::new(ClientNode::new(id, brokers, role)));
+        let client = ClientNode::new(id, self.seed, role(id, &brokers)?);
+        self.clients.insert(id, Arc::new(client));
         let cause = self.emit(EventId::NONE, WorldFact::ClientStarted { client: id });
-        self.drive_client(id, cause, |client, cx| client.go_on(cx));
-        id
+        self.drive_client(id, cause, Role::start);
+        Ok(id)
+    }
+
+    /// Adds a producer, whose application sends nothing yet.
+    ///
+    /// # Errors
+    /// A setting that a producer cannot have.
+    pub fn add_producer(&mut self, options: &ProducerOptions) -> Result<NodeId, String> {
+        self.add_client(|id, brokers| {
+            let producer = Producer::new(id, brokers, options)?;
+            Ok(Role::Producer(Box::new(producer)))
+        })
     }
 
     /// Adds a consumer, whose application does nothing yet.
@@ -402,12 +413,21 @@ impl World {
     /// # Errors
     /// A setting that a consumer cannot have.
     pub fn add_consumer(&mut self, options: &ConsumerOptions) -> Result<NodeId, String> {
-        let brokers: Vec<BrokerId> = self.brokers.keys().copied().collect();
-        let consumer = Consumer::new(self.next_client(), self.seed, &brokers, options)?;
-        Ok(self.add_client(Role::Consumer(Box::new(consumer))))
+        self.add_client(|id, brokers| {
+            let consumer = Consumer::new(id, brokers, options)?;
+            Ok(Role::Consumer(Box::new(consumer)))
+        })
     }
 
-    /// Lets a consumer's application do something.
+    /// Adds an administrator, who has nothing to do yet.
+    ///
+    /// # Errors
+    /// A setting that a client cannot have.
+    pub fn add_admin(&mut self) -> Result<NodeId, String> {
+        self.add_client(|id, brokers| Ok(Role::Admin(Box::new(Admin::new(id, brokers)?))))
+    }
+
+    /// Lets an application do something.
     ///
     /// # Errors
     /// It cannot be done; in one line.
@@ -415,23 +435,17 @@ impl World {
         let what = act.to_string();
         let cause = self.emit(EventId::NONE, WorldFact::ApplicationActs { client, what });
         let mut done = Err(format!("client {client} is dead"));
-        self.drive_client(client, cause, |client, cx| done = client.act(cx, act));
+        self.drive_client(client, cause, |role, cx| done = role.act(cx, act));
         done
     }
 
-    /// Gives a producer one batch more to send.
-    pub fn produce(&mut self, client: NodeId, partition: &TopicPartition, count: u32) {
-        let now = self.now;
-        let records_given = WorldFact::RecordsGiven {
-            client,
-            partition: partition.clone(),
-            count,
-        };
-        let cause = self.emit(EventId::NONE, records_given);
-        self.drive_client(client, cause, |client, cx| {
-            if let Role::Producer(producer) = &mut client.role {
-                producer.add(now, partition, count);
-                client.go_on(cx);
+    /// Gives a producer's application more to send.
+    pub fn produce(&mut self, client: NodeId, sending: Sending) {
+        let (to, count) = (sending.to.to_string(), sending.count);
+        let cause = self.emit(EventId::NONE, WorldFact::RecordsGiven { client, to, count });
+        self.drive_client(client, cause, |role, cx| {
+            if let Role::Producer(producer) = role {
+                producer.send(cx, sending);
             }
         });
     }
@@ -440,10 +454,9 @@ impl World {
     pub fn administer(&mut self, client: NodeId, task: AdminTask) {
         let what = task.to_string();
         let cause = self.emit(EventId::NONE, WorldFact::TaskGiven { client, what });
-        self.drive_client(client, cause, |client, cx| {
-            if let Role::Admin(admin) = &mut client.role {
-                admin.add(task);
-                client.go_on(cx);
+        self.drive_client(client, cause, |role, cx| {
+            if let Role::Admin(admin) = role {
+                admin.add(cx, task);
             }
         });
     }

@@ -46,12 +46,8 @@ pub enum Content {
 /// Who connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
-    Client(NodeId),
-    /// A client of the core, which has a connection for each node and lane that it knows.
-    ClientTo {
-        client: NodeId,
-        node: Node,
-    },
+    /// It has a connection for each node and lane that it knows.
+    Client { client: NodeId, node: Node },
     /// A copy of a client's request, whose answer nobody reads.
     Echo(NodeId),
     Broker {
@@ -64,7 +60,7 @@ pub enum Caller {
 impl Caller {
     pub fn node(&self) -> NodeId {
         match self {
-            Caller::Client(node) | Caller::Echo(node) | Caller::ClientTo { client: node, .. } => *node,
+            Caller::Client { client: node, .. } | Caller::Echo(node) => *node,
             Caller::Broker { broker, .. } => *broker as NodeId,
         }
     }
@@ -293,10 +289,18 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::ClientLane;
 
     fn network() -> (Network, ConnId) {
         let mut network = Network::new((1, 5));
-        let conn = network.connect(Connection::new(Caller::Client(101), 1, 1));
+        let node = Node {
+            id: 1,
+            host: "broker".into(),
+            port: 1,
+            lane: ClientLane::Data,
+        };
+        let caller = Caller::Client { client: 101, node };
+        let conn = network.connect(Connection::new(caller, 1, 1));
         (network, conn)
     }
 

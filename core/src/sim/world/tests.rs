@@ -1,4 +1,4 @@
-use super::client::{Admin, Producer, ProducerOptions};
+use super::client::{Producer, ProducerOptions, Target};
 use super::*;
 
 fn one_broker() -> World {
@@ -10,7 +10,7 @@ fn one_broker() -> World {
 }
 
 fn create(world: &mut World, name: &str, replicas: i16) {
-    let admin = world.add_client(Role::Admin(Admin::default()));
+    let admin = world.add_admin().unwrap();
     let task = AdminTask::CreateTopic {
         name: name.to_owned(),
         partitions: 1,
@@ -47,19 +47,22 @@ fn run() -> World {
     let mut world = one_broker();
     create(&mut world, "t", 1);
     let partition = TopicPartition::new("t", 0);
-    let id = world.add_client(Role::Producer(Producer::new(ProducerOptions {
-        idempotent: true,
-        ..ProducerOptions::default()
-    })));
+    let id = world.add_producer(&ProducerOptions::default()).unwrap();
+    let three = Sending {
+        to: Target::Partition(partition.clone()),
+        count: 3,
+        keys: 0,
+        every_ms: 0,
+    };
     let reader = world.add_consumer(&ConsumerOptions::default()).unwrap();
     world.act(reader, &Act::Assign(vec![partition.clone()])).unwrap();
     world.act(reader, &Act::Seek(partition.clone(), 0)).unwrap();
     for _ in 0..5 {
-        world.produce(id, &partition, 3);
+        world.produce(id, three.clone());
     }
     world.run_for(300);
     world.crash(1);
-    world.produce(id, &partition, 3);
+    world.produce(id, three.clone());
     world.run_for(2_000);
     world.start_broker(1);
     world.run_for(30_000);

@@ -25,6 +25,7 @@ const CASES: &[Case] = &[
     Case {
         mutation: Mutation::RetentionPassesHighWatermark,
         script: "topic t on 1,2,3 config min.insync.replicas=1 config retention.ms=100
+run 100ms
 cut 1 2
 cut 1 3
 produce t-0 1 acks=1
@@ -66,7 +67,7 @@ step until RecordsAcknowledged acks=1
 crash 1
 heal
 step until LeadershipTaken at=2
-produce t-0 1 batches 2 acks=1
+produce t-0 2 every 200ms acks=1
 run 2s
 restart 1
 run 5s
@@ -121,6 +122,7 @@ expect broken high-watermark-never-falls at HighWatermarkMoved at=2 from=1",
     Case {
         mutation: Mutation::LeaderCountsItselfOnly,
         script: "topic t on 1,2,3 config min.insync.replicas=1
+run 100ms
 cut 1 2
 cut 1 3
 produce t-0 1 acks=1
@@ -167,6 +169,7 @@ expect broken committed-stays",
     Case {
         mutation: Mutation::AcknowledgedTooEarly,
         script: "topic t on 1,2,3 config min.insync.replicas=1
+run 100ms
 cut 1 2
 cut 1 3
 produce t-0 1 acks=all
@@ -187,6 +190,9 @@ expect broken read-below-high-watermark at RecordsReturned to=1",
     Case {
         mutation: Mutation::AppendCutShort,
         script: "topic t on 1,2,3 config min.insync.replicas=1
+run 100ms
+cut 1 2
+cut 1 3
 produce t-0 1 acks=1
 run 500ms
 expect broken disk-as-written at BatchWritten at=1 log_end=1",
@@ -231,21 +237,21 @@ expect broken epoch-cache-true at BatchWritten at=2 log_end=2",
     Case {
         mutation: Mutation::IndexEntryMisplaced,
         script: "topic t on 1,2,3 config min.insync.replicas=1 config index.interval.bytes=0
-produce t-0 1 batches 3 acks=all
+produce t-0 3 every 200ms acks=all
 settle
 expect broken index-points-right at BatchWritten at=1 log_end=3",
     },
     Case {
         mutation: Mutation::TimeEntryMisplaced,
         script: "topic t on 1,2,3 config min.insync.replicas=1 config index.interval.bytes=0
-produce t-0 1 batches 3 acks=all
+produce t-0 3 every 200ms acks=all
 settle
 expect broken index-points-right at BatchWritten at=1 log_end=3",
     },
     Case {
         mutation: Mutation::DuplicateAccepted,
         script: "topic t on 1,2,3 config min.insync.replicas=2
-producer safe acks=all idempotent
+producer safe acks=all
 produce t-0 2 by safe
 drop Produce answer
 run 2s

@@ -1,8 +1,8 @@
 //! What a script does to the world, and by what names it means whom.
 
 use super::{PATIENCE_MS, Player};
-use crate::sim::script::command::{BrokerRef, Command, ConsumerSpec, NodeRef, PacketFate, ProducerSpec};
-use crate::sim::world::client::{Act, Admin, AdminTask, Producer, Role};
+use crate::sim::script::command::{BrokerRef, Command, ConsumerSpec, NodeRef, PacketFate};
+use crate::sim::world::client::{Act, AdminTask, ProducerOptions, Role};
 use crate::sim::world::network::PacketId;
 use crate::trace::NodeId;
 use crate::types::{BrokerId, Millis};
@@ -49,10 +49,8 @@ impl Player {
         match command {
             Command::Topic(task) => self.administer(task, true)?,
             Command::Admin(task) => self.administer(task, false)?,
-            Command::Producer(name, spec) => {
-                let id = self
-                    .started()?
-                    .add_client(Role::Producer(Producer::new(spec.options())));
+            Command::Producer(name, options) => {
+                let id = self.started()?.add_producer(options)?;
                 self.clients.insert(name.clone(), id);
             }
             Command::Consumer(name, spec) => self.consumer(name, spec)?,
@@ -67,17 +65,9 @@ impl Player {
                     return Err(format!("{name} is dead"));
                 }
             }
-            Command::Produce {
-                partition,
-                count,
-                batches,
-                by,
-                spec,
-            } => {
-                let client = self.producer(by.as_deref(), spec)?;
-                for _ in 0..*batches {
-                    self.started()?.produce(client, partition, *count);
-                }
+            Command::Produce(sending, by) => {
+                let client = self.producer(by.as_ref())?;
+                self.started()?.produce(client, sending.clone());
             }
             Command::Step(steps) => {
                 for _ in 0..*steps {
@@ -230,7 +220,7 @@ impl Player {
         let admin = match self.admin {
             Some(admin) => admin,
             None => {
-                let admin = self.started()?.add_client(Role::Admin(Admin::default()));
+                let admin = self.started()?.add_admin()?;
                 self.admin = Some(admin);
                 admin
             }
@@ -264,20 +254,20 @@ impl Player {
         }
     }
 
-    pub(super) fn producer(&mut self, name: Option<&str>, spec: &ProducerSpec) -> Result<NodeId, String> {
-        let name = match name {
-            Some(name) => {
+    fn producer(&mut self, by: Result<&String, &ProducerOptions>) -> Result<NodeId, String> {
+        let options = match by {
+            Ok(name) => {
                 let known = self.clients.get(name).copied();
                 return known.ok_or_else(|| format!("there is no producer {name}"));
             }
-            None => format!("{spec:?}"),
+            Err(options) => options,
         };
+        // What was named has no blank.
+        let name = format!("a producer{options}");
         if let Some(&id) = self.clients.get(&name) {
             return Ok(id);
         }
-        let id = self
-            .started()?
-            .add_client(Role::Producer(Producer::new(spec.options())));
+        let id = self.started()?.add_producer(options)?;
         self.clients.insert(name, id);
         Ok(id)
     }

@@ -19,6 +19,7 @@ use crate::sim::Teller;
 use crate::sim::host::EPOCH_MS;
 use crate::sim::invariants::{Broken, Checker};
 use crate::sim::world::network::PacketId;
+use crate::sim::world::node::BrokerNode;
 use crate::sim::world::{COORDINATION, FIRST_CLIENT, World, WorldOptions, true_state};
 use crate::trace::{Event, EventId, NodeId};
 use crate::types::{BrokerId, Millis, TopicPartition};
@@ -515,6 +516,15 @@ impl Player {
     fn is_partition_settled(&self, partition: &TopicPartition, replicas: &[BrokerId]) -> Result<(), String> {
         let is_up = |id: &&BrokerId| self.view.brokers.get(id).is_some_and(|seen| seen.up);
         let leader = self.view.leader(partition).ok_or("nobody leads")?;
+        let brokers = self.world.iter().flat_map(World::brokers);
+        let told = |node: &BrokerNode| node.broker.as_ref()?.told_leader(partition);
+        let mut up = brokers.filter(|node| node.is_running());
+        if let Some(node) = up.find(|node| told(node) != Some(leader)) {
+            return Err(format!(
+                "broker {} does not know that broker {leader} leads",
+                node.id
+            ));
+        }
         let led = self
             .view
             .replica(leader, partition)

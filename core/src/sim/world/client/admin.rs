@@ -1,10 +1,16 @@
 //! An administrator: tasks one after the other, each at the controller, tried until it takes.
+//!
+//! Connections, versions and metadata are those of any client of the core; an administrator of Kafka's is
+//! no more than that and the requests.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-use super::metadata::Metadata;
-use super::{ClientCx, ClientOutput, Purpose, RETRY_BACKOFF_MS, Wire, version_of};
+use super::settings;
+use crate::client::config::COMMON_KEYS;
+use crate::client::{
+    ClientConfig, ClientCx, ClientInput, ClientKeys, ClientLane, ClientSettings, NetworkClient, Node,
+};
 use crate::error::ErrorCode;
 use crate::protocol::messages::alter_partition_reassignments_request::{
     ReassignablePartition, ReassignableTopic,
@@ -18,11 +24,14 @@ use crate::protocol::messages::{
     AlterPartitionReassignmentsRequest, CreateTopicsRequest, DeleteTopicsRequest, ElectLeadersRequest,
     IncrementalAlterConfigsRequest, message,
 };
-use crate::protocol::{RequestBody, ResponseBody};
-use crate::trace::{NodeId, WorldFact};
+use crate::protocol::{ApiKey, RequestBody, ResponseBody};
+use crate::trace::{Fact, NodeId, WorldFact};
 use crate::types::{BrokerId, Millis, TopicPartition};
 
 const TIMEOUT_MS: i32 = 30_000;
+const KEYS: ClientKeys = &[COMMON_KEYS];
+/// A task is tried again after so long (`retry.backoff.ms`).
+const RETRY_BACKOFF_MS: Millis = 100;
 /// Kafka's number for a topic, and for a broker, among configuration resources.
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
@@ -65,18 +74,39 @@ pub enum AdminTask {
     },
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Admin {
+    id: NodeId,
+    net: NetworkClient<()>,
     tasks: VecDeque<AdminTask>,
     asked: bool,
     not_before: Millis,
+    due: Option<Millis>,
     /// How the last task ended.
     pub last: Option<ErrorCode>,
 }
 
 impl Admin {
-    pub fn add(&mut self, task: AdminTask) {
+    /// # Errors
+    /// A setting that a client cannot have, in one line.
+    pub fn new(id: NodeId, brokers: &[BrokerId]) -> Result<Self, String> {
+        let settings = ClientSettings::read(KEYS, &settings(id, brokers, &[]));
+        let config = settings.and_then(|settings| ClientConfig::resolve(&settings));
+        let config = config.map_err(|error| error.to_string())?;
+        Ok(Self {
+            id,
+            net: NetworkClient::new(&config, 1, false),
+            tasks: VecDeque::new(),
+            asked: false,
+            not_before: 0,
+            due: None,
+            last: None,
+        })
+    }
+
+    pub(in crate::sim::world) fn add(&mut self, cx: &mut ClientCx, task: AdminTask) {
         self.tasks.push_back(task);
+        self.go_on(cx);
     }
 
     pub fn is_idle(&self) -> bool {
@@ -84,34 +114,61 @@ impl Admin {
     }
 
     pub(super) fn next_timeout(&self) -> Option<Millis> {
-        (!self.asked && !self.tasks.is_empty() && self.not_before > 0).then_some(self.not_before)
+        self.due
     }
 
-    pub(super) fn go_on(&mut self, cx: &mut ClientCx, wire: &mut Wire, metadata: &mut Metadata) {
-        if self.asked || self.not_before > cx.now {
-            return;
+    pub(super) fn handle(&mut self, cx: &mut ClientCx, input: &ClientInput) {
+        for answer in self.net.handle(cx, input) {
+            self.answered(cx, answer.result.ok());
         }
-        self.not_before = 0;
-        let Some(task) = self.tasks.front() else { return };
-        let Some(controller) = metadata.controller else {
-            return metadata.refresh(cx.now);
-        };
-        let body = request(task);
-        wire.send(cx, controller, version_of(body.api()), &body, Purpose::Own);
-        self.asked = true;
+        self.go_on(cx);
     }
 
-    pub(super) fn answered(
-        &mut self,
-        cx: &mut ClientCx,
-        metadata: &mut Metadata,
-        client: NodeId,
-        body: Option<ResponseBody>,
-    ) {
+    fn go_on(&mut self, cx: &mut ClientCx) {
+        let mut wait = None;
+        if !self.asked && !self.tasks.is_empty() {
+            wait = if self.not_before > cx.now {
+                Some(self.not_before)
+            } else {
+                self.ask(cx)
+            };
+        }
+        self.net.update_metadata(cx);
+        let net = self.net.next_timeout(cx.now);
+        self.due = wait.into_iter().chain(net).min();
+    }
+
+    /// Asks the controller to do the first task; when to try again if an input does not tell.
+    fn ask(&mut self, cx: &mut ClientCx) -> Option<Millis> {
+        let controller = self.net.metadata.controller;
+        let Some(node) = controller.and_then(|id| self.net.node(id, ClientLane::Data)) else {
+            self.net.metadata.request_update(false, cx.cause);
+            return None;
+        };
+        if !self.net.ready(cx, &node) {
+            return self.net.ready_at(cx.now, &node);
+        }
+        if let Some(body) = self.tasks.front().map(request) {
+            self.asked = self.send(cx, &node, &body);
+        }
+        (!self.asked).then(|| {
+            self.again(cx);
+            self.not_before
+        })
+    }
+
+    fn send(&mut self, cx: &mut ClientCx, node: &Node, body: &RequestBody) -> bool {
+        let api = body.api();
+        let version = self.net.usable_version(node, api, most_version(api));
+        let sent = version.and_then(|version| self.net.send(cx, node, version, body, (), 0));
+        sent.is_ok()
+    }
+
+    fn answered(&mut self, cx: &mut ClientCx, body: Option<ResponseBody>) {
         self.asked = false;
         let code = match body.and_then(|body| outcome(&body)) {
             // It may have happened; the second try then says so.
-            None => return self.again(cx, metadata),
+            None => return self.again(cx),
             Some(code) => ErrorCode::from_code(code).unwrap_or(ErrorCode::UnknownServerError),
         };
         let again = matches!(
@@ -119,23 +176,31 @@ impl Admin {
             ErrorCode::NotController | ErrorCode::RequestTimedOut | ErrorCode::InvalidReplicationFactor
         );
         if again {
-            return self.again(cx, metadata);
+            return self.again(cx);
         }
         if let Some(task) = self.tasks.pop_front() {
             self.last = Some(code);
+            let client = self.id;
             let what = task.to_string();
-            cx.out.push(ClientOutput::Fact(WorldFact::AdminAnswered {
-                client,
-                what,
-                code,
-            }));
+            cx.cause = cx.emit(|| Fact::World(WorldFact::AdminAnswered { client, what, code }));
         }
     }
 
-    fn again(&mut self, cx: &mut ClientCx, metadata: &mut Metadata) {
-        metadata.controller = None;
-        metadata.refresh(cx.now);
+    fn again(&mut self, cx: &mut ClientCx) {
+        self.net.metadata.controller = None;
+        self.net.metadata.request_update(false, cx.cause);
         self.not_before = cx.now + RETRY_BACKOFF_MS;
+    }
+}
+
+/// The last version of each request that is made as here: with topics by name, say.
+fn most_version(api: ApiKey) -> i16 {
+    match api {
+        ApiKey::CreateTopics => 7,
+        ApiKey::DeleteTopics => 5,
+        ApiKey::ElectLeaders => 2,
+        ApiKey::IncrementalAlterConfigs => 1,
+        _ => 0,
     }
 }
 

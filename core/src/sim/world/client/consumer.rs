@@ -8,23 +8,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::application::{Act, Commits, ConsumerOptions};
-use super::process::Process;
+use super::act::{Act, Commits, ConsumerOptions};
+use super::{CLOSE_MS, settings};
 use crate::client::{ClientCx, ClientInput};
-use crate::config::Settings;
 use crate::consumer::{
     CommitId, Consumer as Client, ConsumerConfig, ConsumerError, ConsumerEvent, ConsumerRecord, LeaveBy,
     RebalanceListener,
 };
 use crate::record::compression::PURE_RUST;
-use crate::sim::world::node::address_of;
-use crate::trace::{EventId, Fact, NodeId, WorldFact};
+use crate::trace::{Fact, NodeId, WorldFact};
 use crate::types::{BrokerId, Millis, Offset, TopicPartition};
 
 /// An application that hears an error polls again so much later.
 const ERROR_PAUSE_MS: Millis = 1_000;
-/// How long a close may take.
-const CLOSE_MS: Millis = 30_000;
 
 /// Records of one partition that follow each other.
 #[derive(Clone, Debug)]
@@ -48,15 +44,9 @@ enum Work {
     CommittingLast(CommitId),
 }
 
-#[derive(Clone, Debug)]
-pub struct Consumer {
-    pub(super) process: Process,
-    application: Application,
-}
-
 /// The application, and the consumer that it holds.
 #[derive(Clone, Debug)]
-struct Application {
+pub struct Consumer {
     id: NodeId,
     client: Client,
     commits: Commits,
@@ -72,101 +62,69 @@ struct Application {
 impl Consumer {
     /// # Errors
     /// A setting that a consumer cannot have, in one line.
-    pub fn new(
-        id: NodeId,
-        seed: u64,
-        brokers: &[BrokerId],
-        options: &ConsumerOptions,
-    ) -> Result<Self, String> {
-        let bootstrap: Vec<String> = brokers.iter().map(|id| address_of(*id)).collect();
-        let mut settings = Settings::from([
-            ("bootstrap.servers".to_owned(), bootstrap.join(",")),
-            ("client.id".to_owned(), format!("client-{id}")),
-        ]);
-        settings.extend(options.settings.iter().cloned());
+    pub fn new(id: NodeId, brokers: &[BrokerId], options: &ConsumerOptions) -> Result<Self, String> {
+        let settings = settings(id, brokers, &options.settings);
         let config = ConsumerConfig::read(&settings).map_err(|error| error.to_string())?;
         Ok(Self {
-            process: Process::new(seed, id),
-            application: Application {
-                id,
-                client: Client::new(config, &PURE_RUST),
-                commits: options.commits,
-                takes_ms: options.takes_ms,
-                work: Work::Polling,
-                polls: true,
-                waits: false,
-                not_before: 0,
-            },
+            id,
+            client: Client::new(config, &PURE_RUST),
+            commits: options.commits,
+            takes_ms: options.takes_ms,
+            work: Work::Polling,
+            polls: true,
+            waits: false,
+            not_before: 0,
         })
     }
 
     /// The partitions that it has, each with the next offset that it reads.
     pub fn positions(&self) -> BTreeMap<TopicPartition, Option<Offset>> {
-        let client = &self.application.client;
-        if client.is_closed() {
+        if self.client.is_closed() {
             return BTreeMap::new();
         }
         let at = |partition: TopicPartition| {
-            let reached = client.reached(&partition);
+            let reached = self.client.reached(&partition);
             (partition, reached)
         };
-        client.assignment().into_iter().map(at).collect()
+        self.client.assignment().into_iter().map(at).collect()
     }
 
     /// Nothing is left to do but to wait for records, in a group that is complete.
     pub fn is_idle(&self) -> bool {
-        let Application {
-            client, work, polls, ..
-        } = &self.application;
-        let is_member = !client.subscription().is_empty();
-        let rests = matches!(work, Work::Polling) && (!is_member || client.is_stable());
-        client.is_closed() || !polls || rests
+        let is_member = !self.client.subscription().is_empty();
+        let rests = matches!(self.work, Work::Polling) && (!is_member || self.client.is_stable());
+        self.client.is_closed() || !self.polls || rests
     }
 
     pub(super) fn next_timeout(&self) -> Option<Millis> {
-        let own = self.application.next_timeout();
-        own.into_iter()
-            .chain(self.application.client.poll_timeout())
-            .min()
-    }
-
-    /// The application does that now.
-    ///
-    /// # Errors
-    /// What the consumer answers when it cannot be done.
-    pub(super) fn act(&mut self, now: Millis, cause: EventId, act: &Act) -> Result<(), String> {
-        let cx = &mut self.process.cx(now, cause);
-        let done = self.application.act(cx, act);
-        self.application.go_on(cx);
-        done.map_err(|error| error.to_string())
-    }
-
-    pub(super) fn handle(&mut self, now: Millis, cause: EventId, input: &ClientInput) {
-        let cx = &mut self.process.cx(now, cause);
-        self.application.client.handle(cx, input);
-        self.application.go_on(cx);
-    }
-
-    pub(super) fn tick(&mut self, now: Millis, cause: EventId) {
-        let cx = &mut self.process.cx(now, cause);
-        let client = &mut self.application.client;
-        if client.poll_timeout().is_some_and(|due| due <= now) {
-            client.handle(cx, &ClientInput::Tick);
-        }
-        self.application.go_on(cx);
-    }
-}
-
-impl Application {
-    fn next_timeout(&self) -> Option<Millis> {
-        match &self.work {
+        let own = match &self.work {
             Work::Processing(due_ms, _) => Some(*due_ms),
             Work::Polling if self.may_poll() && self.not_before > 0 => Some(self.not_before),
             _ => None,
-        }
+        };
+        own.into_iter().chain(self.client.poll_timeout()).min()
     }
 
-    fn act(&mut self, cx: &mut ClientCx, act: &Act) -> Result<(), ConsumerError> {
+    /// The application does that now.
+    pub(super) fn act(&mut self, cx: &mut ClientCx, act: &Act) -> Result<(), String> {
+        let done = self.ask(cx, act);
+        self.go_on(cx);
+        done.map_err(|error| error.to_string())
+    }
+
+    pub(super) fn handle(&mut self, cx: &mut ClientCx, input: &ClientInput) {
+        self.client.handle(cx, input);
+        self.go_on(cx);
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut ClientCx) {
+        if self.client.poll_timeout().is_some_and(|due| due <= cx.now) {
+            self.client.handle(cx, &ClientInput::Tick);
+        }
+        self.go_on(cx);
+    }
+
+    fn ask(&mut self, cx: &mut ClientCx, act: &Act) -> Result<(), ConsumerError> {
         let client = &mut self.client;
         match act {
             Act::Subscribe(topics) => {
@@ -183,6 +141,8 @@ impl Application {
             Act::Close => client.close(cx, CLOSE_MS, LeaveBy::Default),
             Act::Busy => self.polls = false,
             Act::Poll => self.polls = true,
+            // Nothing of it waits to be sent.
+            Act::Flush => {}
         }
         if matches!(act, Act::Subscribe(_) | Act::Unsubscribe | Act::Assign(_)) {
             self.waits = false;

@@ -1,62 +1,37 @@
 //! Who uses the cluster, as a script says.
 //!
-//! A client is a value like a broker: it is told of answers and of time, and says what it wants to
-//! send. A consumer is the one of the core, with an application that reads by it. Producers and the
-//! administrator are simple clients that behave on the wire as Kafka's own do where it matters for what
-//! is safe: they learn from Metadata who leads, learn again when an answer says that it was wrong, and
-//! try again what may be tried again.
+//! Each client here is one of the core, the same that the command line runs, in the hands of an
+//! application: it is told of answers and of time, and says what it wants to send. What the application
+//! does with it, and what only the application can know, is here.
+//!
+//! Reading order: [`process`] what any client needs; [`act`] what scripts say to applications;
+//! [`producer`] with [`record`] and [`interceptor`]; [`consumer`]; [`admin`].
 
+mod act;
 mod admin;
-mod application;
 mod consumer;
-mod metadata;
+mod interceptor;
 mod process;
 mod producer;
+mod record;
 
-use std::collections::BTreeMap;
-
-use bytes::Bytes;
-
+pub use act::{Act, Commits, ConsumerOptions, ProducerOptions, Sending, Target};
 pub use admin::{Admin, AdminTask};
-pub use application::{Act, Commits, ConsumerOptions};
 pub use consumer::Consumer;
-pub use producer::{Producer, ProducerOptions, read_value};
+pub use interceptor::Double;
+pub use producer::Producer;
+pub use record::read_value;
 
-use metadata::Metadata;
+use process::Process;
 
-use crate::client::{ClientInput, ClientOutput as Wish};
-use crate::protocol::{
-    ApiKey, RequestBody, RequestHeader, ResponseBody, SendId, SentAs, decode_response, encode_request,
-};
-use crate::trace::{Event, EventId, NodeId, WorldFact};
+use super::node::address_of;
+use crate::client::{ClientCx, ClientInput, ClientOutput};
+use crate::config::Settings;
+use crate::trace::{Event, EventId, NodeId};
 use crate::types::{BrokerId, Millis};
 
-/// A failed request is tried again after so long (`retry.backoff.ms`).
-const RETRY_BACKOFF_MS: Millis = 100;
-/// Default of `request.timeout.ms`.
-pub const REQUEST_TIMEOUT_MS: Millis = 30_000;
-
-/// What a client is handed when it is its turn.
-pub struct ClientCx<'a> {
-    pub now: Millis,
-    /// What happens now follows from that.
-    pub cause: EventId,
-    pub out: &'a mut Vec<ClientOutput>,
-}
-
-/// What a client wants.
-#[derive(Debug)]
-pub enum ClientOutput {
-    Send {
-        broker: BrokerId,
-        id: SendId,
-        sent: SentAs,
-        /// False for a produce with acks=0.
-        answered: bool,
-        frame: Bytes,
-    },
-    Fact(WorldFact),
-}
+/// How long a close may take.
+const CLOSE_MS: Millis = 30_000;
 
 /// A client's machine.
 #[derive(Clone, Debug)]
@@ -66,8 +41,7 @@ pub struct ClientNode {
     pub is_dead: bool,
     /// When it wants to be called.
     due: Option<Millis>,
-    wire: Wire,
-    metadata: Metadata,
+    process: Process,
     pub role: Role,
     /// What it knew of last: its timers follow from it.
     pub(super) last: EventId,
@@ -76,75 +50,18 @@ pub struct ClientNode {
 /// What the client is there for.
 #[derive(Clone, Debug)]
 pub enum Role {
-    Producer(Producer),
+    Producer(Box<Producer>),
     Consumer(Box<Consumer>),
-    Admin(Admin),
-}
-
-/// Requests that are not answered yet.
-#[derive(Clone, Debug)]
-struct Wire {
-    client: NodeId,
-    next: SendId,
-    awaited: BTreeMap<SendId, (SentAs, Purpose)>,
-}
-
-/// What a request was sent for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    Metadata,
-    Own,
-}
-
-impl Wire {
-    fn send(
-        &mut self,
-        cx: &mut ClientCx,
-        broker: BrokerId,
-        version: i16,
-        body: &RequestBody,
-        purpose: Purpose,
-    ) -> SendId {
-        self.next += 1;
-        let id = self.next;
-        let api = body.api();
-        let header = RequestHeader {
-            api,
-            version,
-            correlation_id: id as i32,
-            client_id: Some(format!("client-{}", self.client).into()),
-        };
-        let answered = !matches!(body, RequestBody::Produce(produce) if produce.acks == 0);
-        let sent = SentAs { api, version };
-        // A request that its version cannot carry is never made here.
-        if let Ok(frame) = encode_request(&header, body) {
-            if answered {
-                self.awaited.insert(id, (sent, purpose));
-            }
-            cx.out.push(ClientOutput::Send {
-                broker,
-                id,
-                sent,
-                answered,
-                frame,
-            });
-        }
-        id
-    }
+    Admin(Box<Admin>),
 }
 
 impl ClientNode {
-    pub fn new(id: NodeId, brokers: Vec<BrokerId>, role: Role) -> Self {
+    pub fn new(id: NodeId, seed: u64, role: Role) -> Self {
         Self {
             id,
             is_dead: false,
             due: None,
-            wire: Wire {
-                client: id,
-                next: 0,
-                awaited: BTreeMap::new(),
-            },
-            metadata: Metadata::new(brokers),
+            process: Process::new(seed, id),
             role,
             last: EventId::NONE,
         }
@@ -160,112 +77,79 @@ impl ClientNode {
             }
     }
 
-    /// The facts and wishes of a client of the core since the last call.
-    pub(super) fn take(&mut self) -> (Vec<Event>, Vec<Wish>) {
-        match &mut self.role {
-            Role::Consumer(consumer) => consumer.process.take(),
-            _ => Default::default(),
-        }
-    }
-
     pub(super) fn next_timeout(&self) -> Option<Millis> {
         self.due
     }
 
     /// To be called when something was done to it: it is asked for its time-out much more often.
     pub(super) fn note_timeout(&mut self) {
-        if self.is_dead {
-            self.due = None;
-            return;
-        }
-        let own = match &self.role {
-            Role::Producer(producer) => producer.next_timeout(&self.metadata),
-            Role::Consumer(consumer) => {
-                self.due = consumer.next_timeout();
-                return;
-            }
+        self.due = match &self.role {
+            _ if self.is_dead => None,
+            Role::Producer(producer) => producer.next_timeout(),
+            Role::Consumer(consumer) => consumer.next_timeout(),
             Role::Admin(admin) => admin.next_timeout(),
         };
-        let metadata = self.metadata.next_timeout();
-        self.due = [own, metadata].into_iter().flatten().min();
     }
 
-    pub(super) fn tick(&mut self, cx: &mut ClientCx) {
-        if let Role::Consumer(consumer) = &mut self.role {
-            return consumer.tick(cx.now, cx.cause);
+    /// Lets it do something because of that event: the facts that it leaves, and what it wants.
+    pub(super) fn run(
+        &mut self,
+        now: Millis,
+        cause: EventId,
+        what: impl FnOnce(&mut Role, &mut ClientCx),
+    ) -> (Vec<Event>, Vec<ClientOutput>) {
+        what(&mut self.role, &mut self.process.cx(now, cause));
+        self.process.take()
+    }
+}
+
+impl Role {
+    /// Its process begins.
+    pub(super) fn start(&mut self, cx: &mut ClientCx) {
+        match self {
+            // A consumer does nothing before it is told what to read.
+            Self::Consumer(_) => {}
+            Self::Producer(_) | Self::Admin(_) => self.handle(cx, &ClientInput::Tick),
         }
-        self.metadata.tick(cx, &mut self.wire);
-        self.go_on(cx);
     }
 
-    /// Something happened to a client of the core.
     pub(super) fn handle(&mut self, cx: &mut ClientCx, input: &ClientInput) {
-        if let Role::Consumer(consumer) = &mut self.role {
-            consumer.handle(cx.now, cx.cause, input);
+        match self {
+            Self::Producer(producer) => producer.handle(cx, input),
+            Self::Consumer(consumer) => consumer.handle(cx, input),
+            Self::Admin(admin) => admin.handle(cx, input),
+        }
+    }
+
+    /// The time that it has named has come.
+    pub(super) fn tick(&mut self, cx: &mut ClientCx) {
+        match self {
+            Self::Producer(producer) => producer.tick(cx),
+            Self::Consumer(consumer) => consumer.tick(cx),
+            Self::Admin(admin) => admin.handle(cx, &ClientInput::Tick),
         }
     }
 
     /// Its application does that.
     ///
     /// # Errors
-    /// It is no consumer, or one that cannot do it.
+    /// It is a client that cannot do it, or not now; in one line.
     pub(super) fn act(&mut self, cx: &mut ClientCx, act: &Act) -> Result<(), String> {
-        match &mut self.role {
-            Role::Consumer(consumer) => consumer.act(cx.now, cx.cause, act),
-            _ => Err(format!("client {} is no consumer", self.id)),
+        match self {
+            Self::Producer(producer) => producer.act(cx, act),
+            Self::Consumer(consumer) => consumer.act(cx, act),
+            Self::Admin(_) => Err(format!("an administrator cannot {}", act.verb())),
         }
-    }
-
-    /// An answer came to a simple client, or (`None`) will not come.
-    pub(super) fn answered(&mut self, cx: &mut ClientCx, id: SendId, answer: Option<&Bytes>) {
-        let Some((sent, purpose)) = self.wire.awaited.remove(&id) else {
-            return;
-        };
-        let body = answer.and_then(|frame| decode(frame, sent));
-        match purpose {
-            Purpose::Metadata => self.metadata.answered(cx, body),
-            Purpose::Own => match &mut self.role {
-                Role::Producer(producer) => producer.answered(cx, &mut self.metadata, self.id, id, body),
-                Role::Consumer(_) => {}
-                Role::Admin(admin) => admin.answered(cx, &mut self.metadata, self.id, body),
-            },
-        }
-        self.tick(cx);
-    }
-
-    pub(super) fn go_on(&mut self, cx: &mut ClientCx) {
-        let Self {
-            id,
-            wire,
-            metadata,
-            role,
-            ..
-        } = self;
-        match role {
-            Role::Producer(producer) => producer.go_on(cx, wire, metadata, *id),
-            Role::Consumer(_) => return,
-            Role::Admin(admin) => admin.go_on(cx, wire, metadata),
-        }
-        metadata.tick(cx, wire);
     }
 }
 
-fn decode(frame: &Bytes, sent: SentAs) -> Option<ResponseBody> {
-    let SentAs { api, version } = sent;
-    decode_response(api, version, frame.clone())
-        .ok()
-        .map(|response| response.body)
-}
-
-/// The version of each API that the clients speak: one that names topics.
-fn version_of(api: ApiKey) -> i16 {
-    match api {
-        ApiKey::Produce | ApiKey::Fetch | ApiKey::Metadata => 12,
-        ApiKey::CreateTopics => 7,
-        ApiKey::DeleteTopics => 5,
-        ApiKey::InitProducerId => 4,
-        ApiKey::ElectLeaders => 2,
-        ApiKey::IncrementalAlterConfigs => 1,
-        _ => 0,
-    }
+/// The settings that every client has, and behind them its own.
+fn settings(id: NodeId, brokers: &[BrokerId], own: &[(String, String)]) -> Settings {
+    let bootstrap: Vec<String> = brokers.iter().map(|id| address_of(*id)).collect();
+    let mut settings = Settings::from([
+        ("bootstrap.servers".to_owned(), bootstrap.join(",")),
+        ("client.id".to_owned(), format!("client-{id}")),
+    ]);
+    settings.extend(own.iter().cloned());
+    settings
 }

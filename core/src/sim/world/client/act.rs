@@ -1,9 +1,50 @@
-//! What an application tells its consumer to do, and what it is like itself.
+//! What applications are told to do, and what they and their clients are like.
 
 use std::fmt;
 
+use super::interceptor::Double;
 use crate::consumer::ResetStrategy;
 use crate::types::{Millis, Offset, TopicPartition};
+
+/// A producer, as far as it differs from the usual.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProducerOptions {
+    /// Kafka's keys with their values; later ones win.
+    pub settings: Vec<(String, String)>,
+    /// In the order of their calls.
+    pub interceptors: Vec<Double>,
+    /// Bytes that each value is filled up to.
+    pub value_bytes: usize,
+}
+
+/// Records that an application is to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    pub to: Target,
+    pub count: u32,
+    /// They have so many keys in turn; none for 0.
+    pub keys: u32,
+    /// Time between two of them.
+    pub every_ms: Millis,
+}
+
+/// Where records go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Each names its partition.
+    Partition(TopicPartition),
+    /// The producer chooses.
+    Topic(String),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Partition(partition) => partition.fmt(f),
+            Self::Topic(topic) => f.write_str(topic),
+        }
+    }
+}
 
 /// When an application commits what it was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +83,8 @@ pub enum Act {
     Busy,
     /// It polls again.
     Poll,
+    /// What a producer has is sent without lingering.
+    Flush,
 }
 
 impl Act {
@@ -56,6 +99,7 @@ impl Act {
             Self::Close => "close",
             Self::Busy => "busy",
             Self::Poll => "poll",
+            Self::Flush => "flush",
         }
     }
 
@@ -68,7 +112,7 @@ impl Act {
                 .try_for_each(|partition| write!(f, " {partition}")),
             Self::Seek(partition, offset) => write!(f, " {partition} {offset}"),
             Self::SeekTo(partition, strategy) => write!(f, " {partition} {strategy}"),
-            Self::Unsubscribe | Self::Commit | Self::Close | Self::Busy | Self::Poll => Ok(()),
+            Self::Unsubscribe | Self::Commit | Self::Close | Self::Busy | Self::Poll | Self::Flush => Ok(()),
         }
     }
 }

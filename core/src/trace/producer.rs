@@ -156,7 +156,8 @@ impl fmt::Display for ProducerFact {
             } => write!(f, "record {record} goes to {partition}: {why}"),
             Self::StickySwitched { topic, from, to, .. } => {
                 write!(f, "records of {topic} without a key go to partition {to} now")?;
-                from.iter().try_for_each(|from| write!(f, ", no more to {from}"))
+                let mut left = from.iter().filter(|from| *from != to);
+                left.try_for_each(|from| write!(f, ", no more to {from}"))
             }
             Self::RecordAppended {
                 record,

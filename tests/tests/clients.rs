@@ -30,6 +30,10 @@ const FEATURES: &[(&str, &str)] = &[
         "a restarted group goes on after its committed offsets",
     ),
     ("group-leave", "who leaves a group hands its partitions over"),
+    (
+        "consumer-protocol",
+        "`group.protocol=consumer`: its own clear error, or the classic protocol instead",
+    ),
     ("delete-records", "delete records"),
     ("delete-topic", "delete a topic"),
 ];
@@ -56,7 +60,12 @@ const CLIENTS: &[Client] = &[
     Client {
         name: "kcat",
         skip: "kcat",
-        not_offered: &["create-topic", "delete-records", "delete-topic"],
+        not_offered: &[
+            "create-topic",
+            "consumer-protocol",
+            "delete-records",
+            "delete-topic",
+        ],
         open: &[],
         command: || Command::new(repository().join("tests/clients/kcat/probe.sh")),
     },
@@ -70,7 +79,7 @@ const CLIENTS: &[Client] = &[
     Client {
         name: "kafka-python",
         skip: "python",
-        not_offered: &[],
+        not_offered: &["consumer-protocol"],
         // kafka-python 3.0.12 forgets its share when the answer to its SyncGroup comes while no poll is open: its
         // log has the answer, the partitions are never taken, and it does not join again.
         open: &["group", "group-resume", "group-leave"],

@@ -74,7 +74,8 @@ pub struct Admitted {
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     Produce(AdmittedProduce),
-    Other(RequestBody),
+    /// Boxed, since some requests are much larger than what a produce is in memory.
+    Other(Box<RequestBody>),
 }
 
 /// A produce request whose batches were checked.
@@ -185,7 +186,7 @@ pub fn admit(
             let admitted = admit_produce(produce, header.version, rules, now, workspace);
             (Body::Produce(admitted), expects_answer)
         }
-        other => (Body::Other(other), true),
+        other => (Body::Other(Box::new(other)), true),
     };
     Ok(Admitted {
         api: header.api,

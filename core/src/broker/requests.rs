@@ -27,7 +27,7 @@ impl State {
             Body::Produce(produce) => {
                 return self.produce(cx, caller, admitted.client_id.as_ref(), produce);
             }
-            Body::Other(body) => body,
+            Body::Other(body) => *body,
         };
         match body {
             RequestBody::Fetch(body) => self.fetch(cx, caller, &body),
@@ -52,6 +52,8 @@ impl State {
             RequestBody::ListGroups(body) => self.list_groups(cx, &caller, &body),
             RequestBody::DescribeGroups(body) => self.describe_groups(&caller, &body),
             RequestBody::DeleteGroups(body) => self.delete_groups(cx, &caller, &body),
+            RequestBody::ConsumerGroupHeartbeat(_) => self.refuse_consumer_heartbeat(&caller),
+            RequestBody::ConsumerGroupDescribe(body) => self.refuse_consumer_describe(&caller, &body),
             other => {
                 if let Some(unserved) = self.admin_request(cx, &caller, other) {
                     self.out.close(conn, format!("{} is not served", unserved.api()));

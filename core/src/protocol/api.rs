@@ -202,6 +202,10 @@ pub const SERVED: &[ServedApi] = &[
     served(ApiKey::ListPartitionReassignments, 0, 0, 0),
     served(ApiKey::OffsetDelete, 0, 0, 1),
     served(ApiKey::DescribeCluster, 0, 2, 0),
+    // The consumer protocol (KIP-848) is off, and says so when it is asked: some clients, librdkafka among
+    // them, look for a coordinator for ever and in silence when it is not even listed.
+    served(ApiKey::ConsumerGroupHeartbeat, 0, 1, 0),
+    served(ApiKey::ConsumerGroupDescribe, 0, 1, 0),
     served(ApiKey::ListConfigResources, 0, 1, 0),
     served(ApiKey::DescribeTopicPartitions, 0, 0, 0),
 ];

@@ -39,11 +39,12 @@ pub use kafka_wire::{
 };
 /// Of the group coordinator.
 pub use kafka_wire::{
-    DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
-    HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest,
-    LeaveGroupResponse, ListGroupsRequest, ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse,
-    OffsetDeleteRequest, OffsetDeleteResponse, OffsetFetchRequest, OffsetFetchResponse, SyncGroupRequest,
-    SyncGroupResponse,
+    ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse, DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest,
+    DescribeGroupsResponse, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse,
+    LeaveGroupRequest, LeaveGroupResponse, ListGroupsRequest, ListGroupsResponse, OffsetCommitRequest,
+    OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse, OffsetFetchRequest, OffsetFetchResponse,
+    SyncGroupRequest, SyncGroupResponse,
 };
 pub use kafka_wire::{
     alter_configs_request, alter_configs_response, alter_partition_reassignments_request,
@@ -61,11 +62,11 @@ pub use kafka_wire::{
     offset_for_leader_epoch_request, offset_for_leader_epoch_response,
 };
 pub use kafka_wire::{
-    delete_groups_request, delete_groups_response, describe_groups_request, describe_groups_response,
-    heartbeat_request, heartbeat_response, join_group_request, join_group_response, leave_group_request,
-    leave_group_response, list_groups_request, list_groups_response, offset_commit_request,
-    offset_commit_response, offset_delete_request, offset_delete_response, offset_fetch_request,
-    offset_fetch_response, sync_group_request, sync_group_response,
+    consumer_group_describe_response, delete_groups_request, delete_groups_response, describe_groups_request,
+    describe_groups_response, heartbeat_request, heartbeat_response, join_group_request, join_group_response,
+    leave_group_request, leave_group_response, list_groups_request, list_groups_response,
+    offset_commit_request, offset_commit_response, offset_delete_request, offset_delete_response,
+    offset_fetch_request, offset_fetch_response, sync_group_request, sync_group_response,
 };
 pub use kafka_wire_core::Uuid as WireUuid;
 

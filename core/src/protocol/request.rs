@@ -103,6 +103,8 @@ requests! {
         DescribeCluster: DescribeClusterRequest;
         ListConfigResources: ListConfigResourcesRequest;
         DescribeTopicPartitions: DescribeTopicPartitionsRequest;
+        ConsumerGroupHeartbeat: ConsumerGroupHeartbeatRequest;
+        ConsumerGroupDescribe: ConsumerGroupDescribeRequest;
     }
 }
 

@@ -125,6 +125,8 @@ responses! {
         DescribeCluster: DescribeClusterResponse;
         ListConfigResources: ListConfigResourcesResponse;
         DescribeTopicPartitions: DescribeTopicPartitionsResponse;
+        ConsumerGroupHeartbeat: ConsumerGroupHeartbeatResponse;
+        ConsumerGroupDescribe: ConsumerGroupDescribeResponse;
     }
 }
 

@@ -264,8 +264,6 @@ fn the_codec_crate_keeps_the_bytes_of_the_other_apis() {
         DescribeProducers => round_trip::<kafka_wire::DescribeProducersRequest, kafka_wire::DescribeProducersResponse>(sample),
         DescribeTransactions => round_trip::<kafka_wire::DescribeTransactionsRequest, kafka_wire::DescribeTransactionsResponse>(sample),
         ListTransactions => round_trip::<kafka_wire::ListTransactionsRequest, kafka_wire::ListTransactionsResponse>(sample),
-        ConsumerGroupHeartbeat => round_trip::<kafka_wire::ConsumerGroupHeartbeatRequest, kafka_wire::ConsumerGroupHeartbeatResponse>(sample),
-        ConsumerGroupDescribe => round_trip::<kafka_wire::ConsumerGroupDescribeRequest, kafka_wire::ConsumerGroupDescribeResponse>(sample),
         ShareGroupHeartbeat => round_trip::<kafka_wire::ShareGroupHeartbeatRequest, kafka_wire::ShareGroupHeartbeatResponse>(sample),
         InitializeShareGroupState => round_trip::<kafka_wire::InitializeShareGroupStateRequest, kafka_wire::InitializeShareGroupStateResponse>(sample),
         };

@@ -37,8 +37,15 @@ type probe struct {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "member" {
+		if err := runMember(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: probe HOST:PORT TOPIC")
+		fmt.Fprintln(os.Stderr, "usage: probe HOST:PORT TOPIC, or probe member ...")
 		os.Exit(2)
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(os.Args[1]))
@@ -58,6 +65,7 @@ func main() {
 	report("group", p.group)
 	report("group-resume", p.groupResume)
 	report("group-leave", p.groupLeave)
+	report("consumer-protocol", p.consumerProtocol)
 	report("delete-records", p.deleteRecords)
 	report("delete-topic", p.deleteTopic)
 }
@@ -374,6 +382,27 @@ func (p probe) groupLeave(ctx context.Context) error {
 	}
 	members[0].client.Close()
 	return nil
+}
+
+// consumerProtocol asks for it, as one has to with franz-go: it is off, and the member falls back to the classic one.
+func (p probe) consumerProtocol(ctx context.Context) error {
+	group := p.topic + "-consumer-protocol"
+	asking := context.WithValue(context.Background(), "opt_in_kafka_next_gen_balancer_beta", true)
+	client, err := kgo.NewClient(kgo.SeedBrokers(p.bootstrap), kgo.WithContext(asking), kgo.ConsumerGroup(group),
+		kgo.ConsumeTopics(p.topic), kgo.Balancers(kgo.RangeBalancer()))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := client.PollRecords(ctx, 1).Err(); err != nil {
+		return err
+	}
+	described, err := p.admin.DescribeGroups(ctx, group)
+	if err != nil {
+		return err
+	}
+	found := described[group]
+	return first(found.Err, expect(found.Protocol, "range", "the classic group's protocol"))
 }
 
 func (p probe) deleteRecords(ctx context.Context) error {

@@ -117,5 +117,6 @@ feature offsets-by-time offsets_by_time
 feature group group
 feature group-resume group_resume
 feature group-leave group_leave
+none consumer-protocol
 none delete-records
 none delete-topic

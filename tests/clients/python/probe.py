@@ -47,6 +47,10 @@ def report(feature, check, *arguments):
     return True
 
 
+def not_offered(feature, why):
+    print(feature, "none", why, sep="\t", flush=True)
+
+
 def arguments():
     if len(sys.argv) != 3:
         sys.exit(f"usage: {sys.argv[0]} HOST:PORT TOPIC")

@@ -7,6 +7,8 @@ from probe import (BASE_MS, CODECS, COUNT, DELETE_BEFORE, GROUP_MORE, GROUP_PART
                    all_records, arguments, expect, records, report, until)
 
 SECONDS = 20
+PROTOCOL_IS_OFF = ("Fatal error: Broker: API version not supported: "
+                   "ConsumerGroupHeartbeat fatal error: Broker: API version not supported")
 
 
 class Client:
@@ -114,6 +116,22 @@ class Client:
         self.assigned([stays], GROUP_PARTITIONS)
         stays.close()
 
+    def consumer_protocol(self):
+        """It is off, and librdkafka says so: an error that it does not live through."""
+        member = Consumer({
+            "bootstrap.servers": self.bootstrap,
+            "group.id": self.topic + "-consumer-protocol",
+            "group.protocol": "consumer",
+        })
+        member.subscribe([self.topic])
+        message = member.poll(SECONDS)
+        if message is None:
+            raise AssertionError(f"not a word within {SECONDS} s")
+        error = message.error()
+        expect((error.name(), error.str()), ("_FATAL", PROTOCOL_IS_OFF), "what a poll returns")
+        expect(member.assignment(), [], "partitions")
+        member.close()
+
     def member(self):
         member = Consumer({
             "bootstrap.servers": self.bootstrap,
@@ -167,6 +185,7 @@ def main():
     report("group", client.group)
     report("group-resume", client.group_resume)
     report("group-leave", client.group_leave)
+    report("consumer-protocol", client.consumer_protocol)
     report("delete-records", client.delete_records)
     report("delete-topic", client.delete_topic)
     client.consumer.close()

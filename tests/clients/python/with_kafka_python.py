@@ -4,7 +4,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient, NewTopic
 
 from probe import (BASE_MS, CODECS, COUNT, DELETE_BEFORE, GROUP_MORE, GROUP_PARTITIONS, GROUP_RECORDS,
-                   all_records, arguments, expect, records, report, until)
+                   all_records, arguments, expect, not_offered, records, report, until)
 
 SECONDS = 20
 
@@ -164,6 +164,7 @@ def main():
     report("group", client.group)
     report("group-resume", client.group_resume)
     report("group-leave", client.group_leave)
+    not_offered("consumer-protocol", "kafka-python knows the classic protocol alone")
     report("delete-records", client.delete_records)
     report("delete-topic", client.delete_topic)
     client.consumer.close()

@@ -3,12 +3,13 @@
 //! [`finding`] tells clients which broker coordinates their group, and has `__consumer_offsets` made.
 //! [`leading`] follows the leadership of its partitions: loads a shard when this broker comes to lead one,
 //! drops it when it does not any more. The requests themselves are translated in [`members`],
-//! [`commits`], [`offset_fetch`] and [`operators`]; what cannot be answered yet is parked in [`waiting`].
+//! [`commits`], [`offset_fetch`] and [`operators`], those of a protocol that is off in [`consumer_protocol`]; what cannot be answered yet is parked in [`waiting`].
 //!
 //! Invariant: the coordinator decides ([`group`](crate::group)); here is only what needs the broker: the
 //! wire, the topics that exist, the partition, the parked request.
 
 mod commits;
+mod consumer_protocol;
 mod finding;
 mod leading;
 mod log;

@@ -496,3 +496,26 @@ fn many_groups_are_made_ready_step_by_step_before_they_are_served() {
     let conn = host.connect();
     assert_eq!(names_of(host.ask(conn, 5, &list())).len(), MANY);
 }
+
+#[test]
+fn the_consumer_protocol_is_off_and_says_so() {
+    let mut host = ready();
+    let beat = message(|body: &mut ConsumerGroupHeartbeatRequest| {
+        body.group_id = "g".into();
+        body.member_id = "m".into();
+    });
+    for version in 0..=1 {
+        let answer = ask!(&mut host, ConsumerGroupHeartbeat, version, beat.clone());
+        assert_eq!(answer.error_code, ErrorCode::UnsupportedVersion.code());
+        let describe = message(|body: &mut ConsumerGroupDescribeRequest| {
+            body.group_ids = vec!["g".into(), "h".into()];
+        });
+        let answer = ask!(&mut host, ConsumerGroupDescribe, version, describe);
+        let refused = answer
+            .groups
+            .iter()
+            .map(|group| (&*group.group_id, group.error_code));
+        let code = ErrorCode::UnsupportedVersion.code();
+        assert_eq!(refused.collect::<Vec<_>>(), [("g", code), ("h", code)]);
+    }
+}

@@ -15,6 +15,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -31,6 +32,9 @@ public final class Probe implements AutoCloseable {
     private static final int GROUP_PARTITIONS = 4;
     private static final int GROUP_RECORDS = 40;
     private static final int GROUP_MORE = 8;
+    private static final String PROTOCOL_IS_OFF =
+            "The cluster does not support the new CONSUMER group protocol. Set group.protocol=classic on the consumer"
+                    + " configs to revert to the CLASSIC protocol until the cluster is upgraded.";
 
     private interface Check {
         void run() throws Exception;
@@ -64,6 +68,7 @@ public final class Probe implements AutoCloseable {
             report("group", probe::group);
             report("group-resume", probe::groupResume);
             report("group-leave", probe::groupLeave);
+            report("consumer-protocol", probe::consumerProtocol);
             report("delete-records", probe::deleteRecords);
             report("delete-topic", probe::deleteTopic);
         }
@@ -228,6 +233,26 @@ public final class Probe implements AutoCloseable {
             }
             assigned(List.of(stays), GROUP_PARTITIONS);
         }
+    }
+
+    /** It is off, and the poll says so. */
+    private void consumerProtocol() {
+        Map<String, Object> properties = Map.of(
+                "bootstrap.servers", bootstrap,
+                "group.id", topic + "-consumer-protocol",
+                "group.protocol", "consumer");
+        var bytes = new ByteArrayDeserializer();
+        try (var member = new KafkaConsumer<>(properties, bytes, bytes)) {
+            member.subscribe(List.of(topic));
+            long end = System.nanoTime() + PATIENCE.toNanos();
+            while (System.nanoTime() < end) {
+                member.poll(Duration.ofSeconds(1));
+            }
+        } catch (UnsupportedVersionException error) {
+            expect(error.getMessage(), PROTOCOL_IS_OFF, "what a poll throws");
+            return;
+        }
+        throw new AssertionError("not a word within " + PATIENCE.toSeconds() + " s");
     }
 
     private static void assigned(Collection<KafkaConsumer<byte[], byte[]>> members, int partitions)

@@ -85,6 +85,7 @@ fn java() -> Result<(), String> {
     let sources_of = [
         "pom.xml",
         "src/main/java/Assign.java",
+        "src/main/java/Member.java",
         "src/main/java/Numbered.java",
         "src/main/java/Probe.java",
         "src/main/java/Tools.java",

@@ -332,7 +332,7 @@ fn real_clients(options: &Options) -> Result<Done, String> {
             clients::prepare(name)?;
         }
     }
-    let mut arguments = vec!["--test", "clients", "--test", "pages"];
+    let mut arguments = vec!["--test", "clients", "--test", "pages", "--test", "mixed_groups"];
     if !skips(options, "java") {
         arguments.extend(["--test", "java_assignors", "--test", "java_producer"]);
         arguments.extend(["--test", "kafka_reads_our_files"]);
@@ -372,6 +372,8 @@ fn soak(options: &Options) -> Result<Done, String> {
     let bench = tests("soak", &["--package", "xtask-bench"], options)?;
     let mut long = bench.and(&tests("soak", &["--", "--ignored", "--nocapture"], options)?);
     // No default test targets either.
+    let groups = ["--test", "mixed_groups", "--", "--ignored", "--nocapture"];
+    long = long.and(&tests("soak", &groups, options)?);
     if !skips(options, "java") {
         long = long.and(&tests(
             "soak",

@@ -1,0 +1,192 @@
+//! Each kind of fact names the line of code that emitted it, and that line builds it: what the lab's code panel
+//! marks. Told by every scenario and by random worlds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use highwater_core::sim::script::player::Look;
+use highwater_core::sim::script::{pattern, random};
+use highwater_core::sim::{Player, Script};
+use highwater_lab::code;
+
+/// Worlds that chance writes, besides the scenarios.
+const SEEDS: std::ops::Range<u64> = 1..40;
+
+/// What no scenario comes to.
+const MORE: [&str; 5] = [
+    // A segment is rolled and retained no longer.
+    "brokers 1
+setting log.retention.check.interval.ms=1000
+topic t partitions 1 replicas 1 config segment.ms=1000 config retention.ms=3000
+produce t-0 1 acks=all
+run 2s
+produce t-0 1 acks=all
+run 10s",
+    // A group is left, and forgotten.
+    "brokers 1
+setting offsets.topic.num.partitions=1
+setting offsets.topic.replication.factor=1
+setting offsets.retention.minutes=1
+setting offsets.retention.check.interval.ms=1000
+topic t partitions 1 replicas 1
+produce t-0 3 acks=all
+consumer one group.id=g auto.offset.reset=earliest enable.auto.commit=false commits=after
+subscribe one t
+step until Committed
+unsubscribe one
+run 2s
+close one
+run 100s",
+    // A member without a common assignor, and a share that comes too late.
+    "brokers 1
+setting offsets.topic.num.partitions=1
+setting offsets.topic.replication.factor=1
+topic t partitions 1 replicas 1
+consumer one group.id=g partition.assignment.strategy=range
+consumer two group.id=g partition.assignment.strategy=range
+consumer other group.id=g partition.assignment.strategy=roundrobin
+subscribe one t
+delay 9s SyncGroup
+subscribe two t
+run 20s
+subscribe other t
+run 5s",
+    // A coordinator that has to give its groups up.
+    "brokers 3
+setting offsets.topic.num.partitions=1
+setting zookeeper.session.timeout.ms=2000
+topic t partitions 1 replicas 3
+consumer one group.id=g
+subscribe one t
+run 5s
+crash leader:__consumer_offsets-0
+run 5s
+restart all
+run 5s
+elect preferred __consumer_offsets-0
+run 5s",
+    // A batch that the broker finds too large.
+    "brokers 1
+topic t partitions 1 replicas 1 config max.message.bytes=400
+producer p acks=all linger.ms=50 bytes=100
+produce t-0 6 by p
+run 5s",
+];
+/// What no broker of ours brings about: nothing is throttled here.
+const ELSEWHERE: [&str; 1] = ["Throttled"];
+
+/// Where facts were emitted, by the facts' names: file and line.
+type Sites = BTreeMap<String, BTreeSet<(&'static str, u32)>>;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn scripts(dir: &Path, found: &mut Vec<Script>) {
+    for entry in fs::read_dir(dir).expect("read a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            scripts(&path, found);
+        } else if path.extension().is_none() {
+            let text = fs::read_to_string(&path).expect("read a script");
+            found.push(Script::parse(&text).expect("a script"));
+        }
+    }
+}
+
+fn sites() -> Sites {
+    let mut all = Vec::new();
+    scripts(&root().join("tests/scenarios"), &mut all);
+    all.extend(SEEDS.map(|seed| Script::parse(&random::script(seed)).expect("a script")));
+    all.extend(MORE.map(|text| Script::parse(text).expect("a script")));
+    let mut sites = Sites::new();
+    for script in &all {
+        let mut player = Player::new().looking(Look::Nowhere);
+        for line in &script.lines {
+            // What breaks or is refused is told elsewhere; here the facts count.
+            let _ = player.play_line(line);
+        }
+        let Some(world) = player.world() else {
+            continue;
+        };
+        for event in world.trace().iter() {
+            let name = pattern::name_of(&event.fact);
+            let place = event
+                .site
+                .0
+                .unwrap_or_else(|| panic!("{name} does not say where it was emitted"));
+            sites
+                .entry(name)
+                .or_default()
+                .insert((place.file(), place.line()));
+        }
+    }
+    sites
+}
+
+/// The names of all kinds of facts, as their declarations have them.
+fn declared() -> BTreeSet<String> {
+    let folder = fs::read_dir(root().join("core/src/trace")).expect("read a folder");
+    let mut files: Vec<PathBuf> = folder.flatten().map(|entry| entry.path()).collect();
+    files.push(root().join("core/src/trace.rs"));
+    let mut names = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("read a source file");
+        let mut families = text.split("\npub enum ").skip(1);
+        let facts = families.find(|declaration| {
+            declaration
+                .split(' ')
+                .next()
+                .is_some_and(|name| name.ends_with("Fact"))
+        });
+        let body = facts
+            .and_then(|declaration| declaration.split_once("\n}"))
+            .map_or("", |(body, _)| body);
+        for line in body.lines().filter_map(|line| line.strip_prefix("    ")) {
+            let name: String = line.chars().take_while(char::is_ascii_alphanumeric).collect();
+            // A family within another holds facts and is none.
+            if name.starts_with(|first: char| first.is_ascii_uppercase()) && !line.contains("Fact)") {
+                names.insert(name);
+            }
+        }
+    }
+    names
+}
+
+/// Whether some line of the core emits it.
+fn is_emitted(folder: &Path, name: &str) -> bool {
+    let entries = fs::read_dir(folder).expect("read a folder").flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        if path.is_dir() {
+            return is_emitted(&path, name);
+        }
+        let source = fs::read_to_string(&path).expect("read a source file");
+        let emits = |(_, line): &(usize, &str)| line.contains("emit(");
+        let mut places = (1..).zip(source.lines()).filter(emits);
+        places.any(|(line, _)| code::excerpt(&source, line, name).is_some())
+    })
+}
+
+#[test]
+fn every_kind_of_fact_names_the_line_that_emits_it() {
+    let sites = sites();
+    let unreached: Vec<String> = declared()
+        .into_iter()
+        .filter(|name| !sites.contains_key(name))
+        .collect();
+    let mut wrong = Vec::new();
+    for (name, places) in &sites {
+        for (file, line) in places {
+            let source = fs::read_to_string(root().join(file)).expect("read a source file");
+            if code::excerpt(&source, *line as usize, name).is_none() {
+                wrong.push(format!("{file}:{line} does not name {name}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(unreached, ELSEWHERE, "no script reaches the former");
+    for name in ELSEWHERE {
+        assert!(is_emitted(&root().join("core/src"), name), "{name}");
+    }
+}

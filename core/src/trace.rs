@@ -16,6 +16,7 @@ mod consumer;
 mod control;
 mod gather;
 mod group;
+mod packet;
 mod producer;
 mod replication;
 mod timer;
@@ -26,16 +27,20 @@ pub use consumer::{CommitReason, ConsumerFact, PositionReason};
 pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
 pub use gather::Trace;
 pub use group::{GroupFact, RebalanceReason, RemovalReason};
+pub use packet::Carried;
 pub use producer::ProducerFact;
 pub use replication::{
     FetchPause, FollowerEnd, FollowerLag, FollowerStanding, HighWatermarkBasis, HighWatermarkHold,
     TruncateReason,
 };
 pub use timer::Timer;
-pub use world::WorldFact;
+pub use world::{ClientKind, WorldFact};
 
 /// Who emitted an event: a broker's id, or a number the simulator gives to clients.
 pub type NodeId = u32;
+
+/// The coordination service, as a node.
+pub const COORDINATION: NodeId = 1000;
 
 /// Names one event of a run; `seq` counts from 1 per node, 0 means "no cause known".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -247,6 +252,14 @@ pub enum Fact {
         zxid: i64,
         /// `create /path`, `set /path`, `delete /path`, in order.
         changes: Vec<String>,
+        /// What each of them has put there, as text; nothing for what is deleted.
+        data: Vec<String>,
+    },
+    /// The coordination service begins with the tree that it found on its disk.
+    CoordinationOpened {
+        zxid: i64,
+        /// Each node's path and data.
+        nodes: Vec<(String, String)>,
     },
     /// From now on this broker holds the replica, which it found on its disk or began.
     ReplicaOpened {
@@ -254,6 +267,8 @@ pub enum Fact {
         log_start: Offset,
         log_end: Offset,
         high_watermark: Offset,
+        /// Leader epochs of its records, and where each begins.
+        epochs: Vec<(LeaderEpoch, Offset)>,
     },
     /// It holds it no more: deleted, moved away, or its log directory is offline.
     ReplicaClosed {
@@ -493,14 +508,18 @@ impl fmt::Display for Fact {
                 };
                 write!(f, "session {session} is told: {path} {what}")
             }
-            CoordinationChanged { zxid, changes } => {
+            CoordinationChanged { zxid, changes, .. } => {
                 write!(f, "coordination change {zxid}: {}", changes.join(", "))
+            }
+            CoordinationOpened { zxid, nodes } => {
+                write!(f, "coordination tree as of change {zxid}, {} nodes", nodes.len())
             }
             ReplicaOpened {
                 partition,
                 log_start,
                 log_end,
                 high_watermark,
+                ..
             } => write!(
                 f,
                 "{partition}: replica opened, offsets {log_start}..{log_end}, high watermark {high_watermark}"

@@ -13,14 +13,26 @@
 //! - it depends on the facts and their order alone
 //! - a broker that is down has no replicas here; what its disk holds is known when it opens them again
 
+mod batches;
+mod client;
 mod describe;
+mod memory;
+mod replica;
+mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::trace::{ConsumerFact, Event, Fact, NodeId, WorldFact};
-use crate::types::{BrokerId, LeaderEpoch, Millis, NO_EPOCH, Offset, TopicPartition};
+use crate::trace::{Carried, Event, Fact, NodeId, WorldFact};
+use crate::types::{BrokerId, Millis, TopicPartition};
+
+pub use batches::{BatchList, BatchSpan};
+pub use client::ClientView;
+pub use memory::{Cut, PartitionMemory, PromiseRun};
+pub use replica::{ReplicaView, RoleView};
+pub use stored::{StoredPartition, StoredView};
 
 /// A cluster, as its facts tell it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,8 +42,22 @@ pub struct ClusterView {
     /// Links that carry nothing, by the nodes they lead from and to.
     pub cut: BTreeSet<(NodeId, NodeId)>,
     pub clients: BTreeMap<NodeId, ClientView>,
+    /// What the coordination service has, or had when it went down.
+    pub stored: StoredView,
     /// Requests and answers on their way.
     pub packets: BTreeMap<u64, PacketView>,
+    pub memory: Memory,
+}
+
+/// What the onlooker remembers, and nobody there does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Facts so far.
+    pub facts: usize,
+    /// Who had sent what arrived last.
+    delivered_from: NodeId,
+    #[serde(with = "by_name")]
+    partitions: BTreeMap<TopicPartition, Arc<PartitionMemory>>,
 }
 
 /// One broker.
@@ -49,44 +75,6 @@ pub struct BrokerView {
     pub replicas: BTreeMap<TopicPartition, ReplicaView>,
 }
 
-/// One replica, as its broker has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplicaView {
-    pub log_start: Offset,
-    pub log_end: Offset,
-    pub high_watermark: Offset,
-    pub leader_epoch: LeaderEpoch,
-    pub role: RoleView,
-}
-
-/// What the broker takes itself to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RoleView {
-    /// Nobody has told it yet.
-    #[default]
-    Untold,
-    Leader {
-        isr: Vec<BrokerId>,
-    },
-    Follower {
-        leader: BrokerId,
-    },
-}
-
-/// What a client was told.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientView {
-    /// Records that it was told are stored, or that it sent with acks=0.
-    pub acknowledged: u64,
-    /// Records that it gave up.
-    pub failed: u64,
-    /// Its process was killed.
-    pub dead: bool,
-    /// The partitions that a consumer has, each with the next offset that it reads, once it knows it.
-    #[serde(with = "by_name")]
-    pub assigned: BTreeMap<TopicPartition, Option<Offset>>,
-}
-
 /// A packet on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketView {
@@ -94,23 +82,19 @@ pub struct PacketView {
     pub to: NodeId,
     pub what: String,
     pub bytes: u32,
-}
-
-impl Default for ReplicaView {
-    fn default() -> Self {
-        Self {
-            log_start: 0,
-            log_end: 0,
-            high_watermark: 0,
-            leader_epoch: NO_EPOCH,
-            role: RoleView::Untold,
-        }
-    }
+    /// What it says of partitions, as far as that is new.
+    pub carries: Vec<Carried>,
 }
 
 impl ClusterView {
     /// Adds a fact; true if it changed what is seen, packets aside.
     pub fn apply(&mut self, event: &Event) -> bool {
+        let is_seen = self.take(event);
+        self.memory.facts += 1;
+        is_seen
+    }
+
+    fn take(&mut self, event: &Event) -> bool {
         let broker = event.id.node as BrokerId;
         match &event.fact {
             Fact::World(fact) => self.apply_world(fact),
@@ -118,21 +102,11 @@ impl ClusterView {
                 let seen = self.clients.get_mut(&event.id.node);
                 seen.is_some_and(|seen| seen.apply(fact))
             }
-            Fact::ReplicaOpened {
-                partition,
-                log_start,
-                log_end,
-                high_watermark,
-            } => {
-                let opened = ReplicaView {
-                    log_start: *log_start,
-                    log_end: *log_end,
-                    high_watermark: *high_watermark,
-                    ..ReplicaView::default()
-                };
-                let replicas = &mut self.brokers.entry(broker).or_default().replicas;
-                replicas.insert(partition.clone(), opened);
-                true
+            Fact::ReplicaOpened { partition, .. } => self.opened(broker, partition, &event.fact),
+            Fact::CoordinationChanged { changes, data, .. } => self.stored.change(changes, data),
+            Fact::CoordinationOpened { nodes, .. } => {
+                let nodes = nodes.iter().map(|(path, data)| (path.as_str(), data.as_str()));
+                set(&mut self.stored, StoredView::of(nodes))
             }
             Fact::ControllerElected { epoch, .. } => {
                 let seen = self.brokers.entry(broker).or_default();
@@ -146,14 +120,79 @@ impl ClusterView {
                 let seen = self.brokers.get_mut(&broker);
                 seen.is_some_and(|seen| seen.replicas.remove(partition).is_some())
             }
-            fact => {
-                let Some(partition) = partition_of(fact) else {
-                    return false;
-                };
-                let seen = self.brokers.get_mut(&broker);
-                let replica = seen.and_then(|seen| seen.replicas.get_mut(partition));
-                replica.is_some_and(|replica| replica.apply(fact))
+            fact => self.apply_replica(broker, fact),
+        }
+    }
+
+    /// What a broker says of a replica that it has.
+    fn apply_replica(&mut self, broker: BrokerId, fact: &Fact) -> bool {
+        let Some(partition) = partition_of(fact) else {
+            return false;
+        };
+        let seen = self.brokers.get_mut(&broker);
+        let Some(replica) = seen.and_then(|seen| seen.replicas.get_mut(partition)) else {
+            return false;
+        };
+        if let Fact::LogTruncated { to, .. } = fact {
+            let cut = replica.batches.between(*to, replica.log_end).collect();
+            let at = self.memory.facts;
+            self.memory.of(partition).cut(broker, cut, at);
+        }
+        let is_seen = replica.apply(broker, fact);
+        match fact {
+            Fact::BatchAppended { .. } => {
+                let appended = replica.batches.iter().next_back();
+                let known = self.memory.partitions.get(partition);
+                if let Some(batch) = appended
+                    && !known.is_some_and(|known| known.knows(batch))
+                {
+                    self.memory.of(partition).name(batch, broker);
+                }
             }
+            Fact::LeadershipTaken { .. } => self.judge(partition),
+            _ => {}
+        }
+        is_seen
+    }
+
+    fn opened(&mut self, broker: BrokerId, partition: &TopicPartition, fact: &Fact) -> bool {
+        let Fact::ReplicaOpened {
+            log_start,
+            log_end,
+            high_watermark,
+            epochs,
+            ..
+        } = fact
+        else {
+            return false;
+        };
+        let memory = self.memory.of(partition);
+        let left = memory.left.remove(&broker).unwrap_or_default();
+        let batches = BatchList::opened(&left.batches, epochs, *log_start, *log_end);
+        // Of a log that was there before anybody looked, the records get their numbers now.
+        batches.iter().for_each(|batch| memory.name(batch, broker));
+        let opened = ReplicaView {
+            log_start: *log_start,
+            log_end: *log_end,
+            high_watermark: *high_watermark,
+            batches,
+            ..ReplicaView::default()
+        };
+        let replicas = &mut self.brokers.entry(broker).or_default().replicas;
+        replicas.insert(partition.clone(), opened);
+        true
+    }
+
+    /// Compares what was promised with what the leader in office has.
+    fn judge(&mut self, partition: &TopicPartition) {
+        let leader = self.leader(partition);
+        let Some(led) = leader.and_then(|id| self.brokers.get(&id)?.replicas.get(partition)) else {
+            return;
+        };
+        let known = self.memory.partitions.get(partition);
+        if known.is_some_and(|known| !known.promises().is_empty()) {
+            let memory = self.memory.of(partition);
+            memory.judge(led.log_start, led.log_end, &led.batches);
         }
     }
 
@@ -163,7 +202,9 @@ impl ClusterView {
             WorldFact::BrokerCrashed { broker, .. } | WorldFact::BrokerStopped { broker, .. } => {
                 let seen = self.broker_mut(*broker);
                 (seen.up, seen.paused, seen.controller_epoch) = (false, false, None);
-                seen.replicas.clear();
+                for (partition, replica) in std::mem::take(&mut seen.replicas) {
+                    self.memory.of(&partition).left.insert(*broker, replica);
+                }
                 true
             }
             WorldFact::BrokerPaused { broker } => set(&mut self.broker_mut(*broker).paused, true),
@@ -181,8 +222,12 @@ impl ClusterView {
             WorldFact::ClockSkewed { broker, by_ms } => {
                 set(&mut self.broker_mut(*broker).clock_ahead_ms, *by_ms)
             }
-            WorldFact::ClientStarted { client } => {
-                self.clients.insert(*client, ClientView::default());
+            WorldFact::ClientStarted { client, kind } => {
+                let started = ClientView {
+                    kind: *kind,
+                    ..ClientView::default()
+                };
+                self.clients.insert(*client, started);
                 true
             }
             WorldFact::ClientKilled { client } => {
@@ -190,8 +235,25 @@ impl ClusterView {
                 seen.assigned.clear();
                 set(&mut seen.dead, true)
             }
-            WorldFact::RecordsAcknowledged { client, count, .. } => {
+            WorldFact::RecordsAcknowledged {
+                client,
+                partition,
+                base_offset,
+                count,
+                acks,
+                ..
+            } => {
                 self.client_mut(*client).acknowledged += u64::from(*count);
+                if *base_offset >= 0 {
+                    let by = self.memory.delivered_from as BrokerId;
+                    let memory = self.memory.of(partition);
+                    let epoch = memory.promise(*base_offset, *count, *acks, by);
+                    // Told late: another leads by now, and may not have them.
+                    let led = self.leader(partition).and_then(|id| self.replica(id, partition));
+                    if led.is_some_and(|led| Some(led.leader_epoch) > epoch) {
+                        self.judge(partition);
+                    }
+                }
                 true
             }
             WorldFact::RecordsFailed { client, count, .. } => {
@@ -224,16 +286,23 @@ impl ClusterView {
                 to,
                 what,
                 bytes,
+                carries,
             } => {
                 let sent = PacketView {
                     from: *from,
                     to: *to,
                     what: what.clone(),
                     bytes: *bytes,
+                    carries: carries.clone(),
                 };
                 self.packets.insert(*packet, sent);
             }
-            WorldFact::PacketDelivered { packet } | WorldFact::PacketLost { packet, .. } => {
+            WorldFact::PacketDelivered { packet } => {
+                if let Some(arrived) = self.packets.remove(packet) {
+                    self.memory.delivered_from = arrived.from;
+                }
+            }
+            WorldFact::PacketLost { packet, .. } => {
                 self.packets.remove(packet);
             }
             _ => {}
@@ -248,12 +317,31 @@ impl ClusterView {
         self.clients.entry(id).or_default()
     }
 
-    /// The same with nothing on its way.
-    pub fn without_packets(&self) -> Self {
+    /// What the brokers and clients know themselves: nothing on its way, nothing remembered, and neither
+    /// what the coordination service nor what a log holds.
+    pub fn known_by_nodes(&self) -> Self {
+        let without_log = |replica: &ReplicaView| ReplicaView {
+            batches: BatchList::default(),
+            ..replica.clone()
+        };
+        let broker = |(&id, seen): (&BrokerId, &BrokerView)| {
+            let replicas = seen.replicas.iter();
+            let replicas = replicas.map(|(partition, replica)| (partition.clone(), without_log(replica)));
+            let replicas = replicas.collect();
+            (id, BrokerView { replicas, ..*seen })
+        };
         Self {
-            packets: BTreeMap::new(),
-            ..self.clone()
+            brokers: self.brokers.iter().map(broker).collect(),
+            coordination_up: self.coordination_up,
+            cut: self.cut.clone(),
+            clients: self.clients.clone(),
+            ..Self::default()
         }
+    }
+
+    /// What is remembered of the partition.
+    pub fn memory_of(&self, partition: &TopicPartition) -> Option<&PartitionMemory> {
+        self.memory.partitions.get(partition).map(Arc::as_ref)
     }
 
     /// The brokers that take themselves for the partition's leader.
@@ -277,83 +365,24 @@ impl ClusterView {
         self.leaders(partition).max_by_key(epoch)
     }
 
+    /// The replica, as its broker has it, or had it when it went down.
+    pub fn last_known(&self, broker: BrokerId, partition: &TopicPartition) -> Option<&ReplicaView> {
+        let left = || self.memory_of(partition)?.left(broker);
+        self.replica(broker, partition).or_else(left)
+    }
+
     pub fn replica(&self, broker: BrokerId, partition: &TopicPartition) -> Option<&ReplicaView> {
         self.brokers.get(&broker)?.replicas.get(partition)
     }
 }
 
-impl ClientView {
-    /// What a consumer does with partitions.
-    fn apply(&mut self, fact: &ConsumerFact) -> bool {
-        match fact {
-            ConsumerFact::Assigned { partitions: owned } | ConsumerFact::PartitionsAssigned { owned, .. } => {
-                self.has_now(owned)
-            }
-            ConsumerFact::PartitionsRevoked { partitions, .. }
-            | ConsumerFact::PartitionsLost { partitions, .. } => {
-                let before = self.assigned.len();
-                self.assigned
-                    .retain(|partition, _| !partitions.contains(partition));
-                self.assigned.len() < before
-            }
-            ConsumerFact::PositionSet {
-                partition, offset, ..
-            } => self.is_at(partition, Some(*offset)),
-            ConsumerFact::RecordsReturned { partition, to, .. } => self.is_at(partition, Some(*to)),
-            ConsumerFact::PositionLost { partition, .. } => self.is_at(partition, None),
-            ConsumerFact::Unsubscribed | ConsumerFact::Closed => {
-                let had_any = !self.assigned.is_empty();
-                self.assigned.clear();
-                had_any
-            }
-            _ => false,
+impl Memory {
+    fn of(&mut self, partition: &TopicPartition) -> &mut PartitionMemory {
+        if !self.partitions.contains_key(partition) {
+            self.partitions.insert(partition.clone(), Arc::default());
         }
-    }
-
-    fn has_now(&mut self, owned: &[TopicPartition]) -> bool {
-        let before = self.assigned.clone();
-        let kept = |partition: &TopicPartition| {
-            let position = before.get(partition).copied().flatten();
-            (partition.clone(), position)
-        };
-        self.assigned = owned.iter().map(kept).collect();
-        self.assigned != before
-    }
-
-    fn is_at(&mut self, partition: &TopicPartition, position: Option<Offset>) -> bool {
-        let seen = self.assigned.get_mut(partition);
-        seen.is_some_and(|seen| set(seen, position))
-    }
-}
-
-impl ReplicaView {
-    fn apply(&mut self, fact: &Fact) -> bool {
-        match fact {
-            Fact::BatchWritten { log_end, .. } => set(&mut self.log_end, *log_end),
-            Fact::LogTruncated { to, .. } => {
-                let changed = set(&mut self.log_end, *to);
-                self.log_start = self.log_start.min(*to);
-                self.high_watermark = self.high_watermark.min(*to);
-                changed
-            }
-            Fact::LogStartMoved { to, .. } => set(&mut self.log_start, *to),
-            Fact::HighWatermarkMoved { to, .. } => set(&mut self.high_watermark, *to),
-            Fact::LeadershipTaken { epoch, isr, .. } => {
-                self.leader_epoch = *epoch;
-                self.role = RoleView::Leader { isr: isr.clone() };
-                true
-            }
-            Fact::LeaderFollowed { epoch, leader, .. } => {
-                self.leader_epoch = *epoch;
-                self.role = RoleView::Follower { leader: *leader };
-                true
-            }
-            Fact::IsrChanged { isr: now, .. } => match &mut self.role {
-                RoleView::Leader { isr } => set(isr, now.clone()),
-                _ => false,
-            },
-            _ => false,
-        }
+        let entry = self.partitions.entry(partition.clone()).or_default();
+        Arc::make_mut(entry)
     }
 }
 
@@ -379,6 +408,7 @@ pub fn partition_of(fact: &Fact) -> Option<&TopicPartition> {
         | Fact::LeaderFollowed { partition, .. }
         | Fact::FollowerProgressed { partition, .. }
         | Fact::IsrProposed { partition, .. }
+        | Fact::IsrProposalRefused { partition, .. }
         | Fact::IsrChanged { partition, .. } => Some(partition),
         _ => None,
     }
@@ -446,6 +476,7 @@ mod tests {
                 log_start: 0,
                 log_end: 5,
                 high_watermark: 3,
+                epochs: vec![(0, 0)],
             },
         ]
     }

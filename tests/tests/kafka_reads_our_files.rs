@@ -461,13 +461,14 @@ fn play(script: &std::path::Path, dump: &std::path::Path) {
 fn the_logs_of_a_simulated_cluster() {
     let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let directory = tempfile::tempdir().expect("make a temporary directory");
-    for (number, script) in ["acks/all_survives_the_leader", "truncation/fast_leader_changes"]
-        .iter()
-        .enumerate()
-    {
-        let to = directory.path().join(number.to_string());
+    for (topic, script) in [
+        ("orders", "acks/all_survives_the_leader"),
+        ("t", "truncation/fast_leader_changes"),
+    ] {
+        let to = directory.path().join(topic);
         play(&tests.join("scenarios").join(script), &to);
-        let logs = (1..=3).map(|broker| to.join(format!("broker-{broker}/t-0/00000000000000000000.log")));
+        let logs =
+            (1..=3).map(|broker| to.join(format!("broker-{broker}/{topic}-0/00000000000000000000.log")));
         let logs: Vec<PathBuf> = logs.filter(|log| log.exists()).collect();
         assert!(logs.len() >= 2, "{script}: a log of each replica");
         let text = dump_log_segments(&logs, &["--deep-iteration", "--print-data-log"]);

@@ -161,11 +161,14 @@ const CHANGED: &[Changed] = &[
     Changed {
         script: "acks/one_is_lost_with_the_leader",
         changes: &[
-            ("cut 2 1\ncut 3 1\n", ""),
-            ("step until RecordsAcknowledged\n", "run 1s\n"),
+            ("delay 5s Fetch from 2 to 1\ndelay 5s Fetch from 3 to 1\n", ""),
+            (
+                "produce orders-0 1 acks=1\nstep until RecordsAcknowledged\n",
+                "produce orders-0 1 acks=1\nrun 1s\n",
+            ),
         ],
         moment: "died",
-        right: ["none", "all of them"],
+        right: ["no", "yes, for it was acknowledged"],
     },
     Changed {
         script: "acks/none_before_append",

@@ -17,6 +17,7 @@ pub mod actions;
 pub mod annotate;
 mod batch_bytes;
 pub mod close_up;
+pub mod cluster;
 pub mod code;
 pub mod fields;
 pub mod finding;

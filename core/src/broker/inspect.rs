@@ -1,8 +1,17 @@
 //! Looking into a broker without touching it: what a view of it, built from facts alone, is compared
 //! with.
 
+use std::sync::Arc;
+
 use super::Broker;
-use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
+use crate::log::Log;
+use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition, Uuid};
+
+/// Leader epochs and where each begins.
+pub(super) fn epochs(log: &Log) -> Vec<(LeaderEpoch, Offset)> {
+    let entries = log.epochs().entries().iter();
+    entries.map(|entry| (entry.epoch, entry.start_offset)).collect()
+}
 
 /// One replica as its broker has it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +26,10 @@ pub struct ReplicaState {
     pub follows: Option<BrokerId>,
     /// The ISR, if this broker leads.
     pub leads_with_isr: Option<Vec<BrokerId>>,
+    /// The log end of each follower as this broker knows it, if it leads; -1 before its first fetch.
+    pub followers: Vec<(BrokerId, Offset)>,
+    /// The ISR that it has asked for, while an answer may come.
+    pub proposed: Option<Vec<BrokerId>>,
     /// Leader epochs and where each begins, as the log's cache has them.
     pub epochs: Vec<(LeaderEpoch, Offset)>,
 }
@@ -64,6 +77,11 @@ impl Broker {
         })
     }
 
+    /// The name of the topic that has the id.
+    pub fn topic_name(&self, id: Uuid) -> Option<Arc<str>> {
+        self.state.topics.by_id(id).map(|topic| topic.name.clone())
+    }
+
     /// Every replica whose log is there, in the order of their names.
     pub fn replicas(&self) -> Vec<ReplicaState> {
         let state = |partition: &crate::replica::Partition| {
@@ -76,12 +94,13 @@ impl Broker {
                 leader_epoch: partition.leader_epoch(),
                 follows: partition.leader(&self.state.replication),
                 leads_with_isr: partition.is_leader().then(|| partition.isr().to_vec()),
-                epochs: log
-                    .epochs()
-                    .entries()
+                followers: partition
+                    .followers()
                     .iter()
-                    .map(|entry| (entry.epoch, entry.start_offset))
+                    .map(|follower| (follower.broker, follower.log_end))
                     .collect(),
+                proposed: partition.asked_isr(),
+                epochs: epochs(log),
             })
         };
         let partitions = self.state.topics.partitions();

@@ -15,7 +15,7 @@ use super::multi::{Multi, MultiError, Op, OpResult};
 use super::record::{self, Change};
 use super::session::SessionId;
 use super::snapshot::{self, Recovered, Timeouts};
-use super::tree::Tree;
+use super::tree::{Node, Tree};
 
 /// The log of changes, at the top of the first log directory.
 pub const LOG_PATH: &str = "coordination-log";
@@ -61,6 +61,10 @@ impl Coordination {
         // and the file's name must be as durable as what is in it.
         cx.disk.push(dir, DiskOp::Sync { file: log });
         cx.disk.push(dir, DiskOp::SyncDirectory { path: "".into() });
+        cx.cause = cx.emit(|| Fact::CoordinationOpened {
+            zxid: recovered.tree.zxid(),
+            nodes: recovered.tree.iter().map(as_text).collect(),
+        });
         Self {
             tree: recovered.tree,
             sessions: recovered.sessions,
@@ -119,6 +123,7 @@ impl Coordination {
         cx.cause = cx.emit(|| Fact::CoordinationChanged {
             zxid: self.tree.zxid(),
             changes: multi.ops.iter().zip(&results).filter_map(describe).collect(),
+            data: multi.ops.iter().filter_map(written).collect(),
         });
         Ok(results)
     }
@@ -140,6 +145,7 @@ impl Coordination {
             cx.cause = cx.emit(|| Fact::CoordinationChanged {
                 zxid: self.tree.zxid(),
                 changes: gone.iter().map(|path| format!("delete {path}")).collect(),
+                data: vec![String::new(); gone.len()],
             });
         }
         gone
@@ -191,6 +197,20 @@ impl Coordination {
                 len: 0,
             },
         );
+    }
+}
+
+/// A node's path and data.
+fn as_text((path, node): (&Arc<str>, &Node)) -> (String, String) {
+    (path.to_string(), String::from_utf8_lossy(&node.data).into_owned())
+}
+
+/// What the change puts there; `None` for what changes nothing.
+fn written(op: &Op) -> Option<String> {
+    match op {
+        Op::Create { data, .. } | Op::Set { data, .. } => Some(String::from_utf8_lossy(data).into_owned()),
+        Op::Delete { .. } => Some(String::new()),
+        Op::Check { .. } => None,
     }
 }
 

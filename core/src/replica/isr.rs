@@ -86,6 +86,12 @@ impl Isr {
         self.pending.as_ref().and_then(|pending| pending.enters)
     }
 
+    /// What is asked for, while the controller may yet carry it out.
+    pub fn asked(&self) -> Option<Vec<BrokerId>> {
+        let pending = self.pending.as_ref().filter(|pending| !pending.given_up)?;
+        Some(pending.proposal.isr.iter().map(|&(id, _)| id).collect())
+    }
+
     fn is_pending(&self, proposal: &Proposal) -> bool {
         let pending = self.pending.as_ref();
         pending.is_some_and(|pending| pending.proposal == *proposal)
@@ -107,6 +113,14 @@ impl Partition {
             Role::Leader(leader) => leader.isr.pending.as_ref().map(|pending| &pending.proposal),
             _ => None,
         }
+    }
+
+    /// The ISR that was asked for, while the controller may yet carry it out.
+    pub fn asked_isr(&self) -> Option<Vec<BrokerId>> {
+        let Role::Leader(leader) = &self.role else {
+            return None;
+        };
+        leader.isr.asked()
     }
 
     /// When [`maybe_shrink_isr`](Self::maybe_shrink_isr) may have something to do; `None` while every

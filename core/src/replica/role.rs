@@ -134,11 +134,13 @@ impl Partition {
         };
         leader.assign(shared.me, state);
         let before = leader.isr.committed().to_vec();
+        let asked = leader.isr.asked().is_some();
         leader.isr.commit(
             &state.isr,
             state.partition_epoch > self.partition_epoch || new_epoch,
         );
-        let other_isr = before != leader.isr.committed();
+        // A wish that the controller's word has ended is news too.
+        let other_isr = before != leader.isr.committed() || asked != leader.isr.asked().is_some();
         if new_epoch {
             leader.epoch_start = log.begin_epoch(cx, state.leader_epoch);
             for follower in &mut leader.followers {

@@ -16,7 +16,7 @@ pub struct Figure {
     pub leads: Option<TopicPartition>,
     /// It takes itself for the controller.
     pub controller: bool,
-    /// A second line: `leader: broker 1` on the coordination service, `acks=1` on a producer.
+    /// A second line: `leader: broker 1; brokers: 1, 2, 3` on the coordination service, `acks=1` on a producer.
     pub note: Option<String>,
 }
 

@@ -1,6 +1,13 @@
 //! What is on its way between two nodes.
 
-use crate::trace::NodeId;
+use super::names::Names;
+use crate::error::ErrorCode;
+use crate::trace::{Carried, ClientKind, NodeId};
+use crate::types::{BrokerId, TopicPartition};
+use crate::view::{ClusterView, PacketView, RoleView};
+
+/// What the name of an answer ends with, behind the request's.
+const ANSWER: &str = " answer";
 
 /// A request or an answer under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +38,40 @@ pub struct Idle {
 }
 
 impl Message {
+    /// The packet of that number, if it is on its way and says something of the partition.
+    pub fn of(view: &ClusterView, partition: &TopicPartition, packet: u64) -> Option<Self> {
+        let sent = view.packets.get(&packet)?;
+        Self::named(view, &Names::of(view), partition, packet, sent)
+    }
+
+    pub(super) fn named(
+        view: &ClusterView,
+        names: &Names,
+        partition: &TopicPartition,
+        packet: u64,
+        sent: &PacketView,
+    ) -> Option<Self> {
+        let is_admin = |node| {
+            let client = view.clients.get(node);
+            client.is_some_and(|client| client.kind == ClientKind::Admin)
+        };
+        if is_admin(&sent.from) || is_admin(&sent.to) {
+            return None;
+        }
+        let named = name(sent, partition, names);
+        let (name, way) = named.or_else(|| wanted_fetch(view, partition, sent))?;
+        Some(Self {
+            packet,
+            from: sent.from,
+            to: sent.to,
+            from_name: names.of_node(sent.from),
+            to_name: names.of_node(sent.to),
+            name,
+            way,
+            held: view.cut.contains(&(sent.from, sent.to)),
+        })
+    }
+
     pub fn key(&self) -> String {
         format!("message:{}", self.packet)
     }
@@ -56,4 +97,86 @@ impl Idle {
             count => Some(format!("{count} idle messages on their way")),
         }
     }
+}
+
+/// What a reader calls the packet; `None` when it is idle, or is about another partition.
+fn name(packet: &PacketView, partition: &TopicPartition, names: &Names) -> Option<(String, Way)> {
+    let (api, way) = match packet.what.strip_suffix(ANSWER) {
+        Some(api) => (api, Way::Answer),
+        None => (packet.what.as_str(), Way::Request),
+    };
+    let mut about = packet.carries.iter();
+    let about = about.find(|carried| carried.partition() == partition);
+    let name = match about {
+        Some(carried) => carried_name(carried, names)?,
+        None => match (api, way) {
+            ("Metadata", Way::Request) => "who leads?".to_owned(),
+            ("Metadata", Way::Answer) => "who leads".to_owned(),
+            _ => return None,
+        },
+    };
+    Some((name, way))
+}
+
+/// A follower's fetch that says nothing new is worth a look once its leader has something for it.
+fn wanted_fetch(
+    view: &ClusterView,
+    partition: &TopicPartition,
+    packet: &PacketView,
+) -> Option<(String, Way)> {
+    if packet.what != "Fetch" {
+        return None;
+    }
+    let follower = view.replica(packet.from as BrokerId, partition)?;
+    let leader = view.last_known(packet.to as BrokerId, partition)?;
+    let is_followed = matches!(leader.role, RoleView::Leader { .. });
+    let wanted = is_followed && leader.log_end > follower.log_end;
+    wanted.then(|| (format!("fetch from {}", follower.log_end), Way::Request))
+}
+
+fn carried_name(carried: &Carried, names: &Names) -> Option<String> {
+    Some(match carried {
+        Carried::Produce { count, .. } => format!("produce {}", records(*count)),
+        Carried::Stored {
+            base_offset,
+            code: ErrorCode::None,
+            ..
+        } => format!("stored at {base_offset}"),
+        Carried::Stored { code, .. } => format!("refused: {}", in_words(*code)),
+        Carried::FetchFrom { offset, .. } => format!("fetch from {offset}"),
+        Carried::Records { code, .. } if *code != ErrorCode::None => {
+            format!("refused: {}", in_words(*code))
+        }
+        Carried::Records {
+            count: 0,
+            high_watermark,
+            ..
+        } => format!("safe below {high_watermark}"),
+        Carried::Records { count, .. } => records(*count),
+        Carried::Leads { leader, epoch, .. } if *leader >= 0 => {
+            let leader = names.of_node(*leader as NodeId);
+            format!("{leader} leads, epoch {epoch}")
+        }
+        Carried::Leads { .. } => "nobody leads".to_owned(),
+        Carried::Isr { isr, .. } => {
+            let isr: Vec<String> = isr.iter().map(BrokerId::to_string).collect();
+            format!("ISR {}?", isr.join(", "))
+        }
+        Carried::EpochEndOf { epoch, .. } => format!("where does epoch {epoch} end?"),
+        Carried::EpochEnd {
+            epoch, end_offset, ..
+        } => format!("epoch {epoch} ends at {end_offset}"),
+    })
+}
+
+fn records(count: u32) -> String {
+    match count {
+        1 => "1 record".to_owned(),
+        count => format!("{count} records"),
+    }
+}
+
+/// An error code as words: `not leader or follower`.
+fn in_words(code: ErrorCode) -> String {
+    code.kafka_name().to_lowercase().replace('_', " ")
 }

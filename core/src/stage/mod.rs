@@ -10,15 +10,18 @@
 //! puts the same strings on what it draws, and a test compares the two.
 //!
 //! Reading order: [`row`] replicas and their cells; [`promise`] what producers were told; [`isr`] whose
-//! ISR; [`figure`] the nodes of the map; [`message`] what is between them.
+//! ISR; [`figure`] the nodes of the map; [`message`] what is between them; `fold` how all of it follows
+//! from a view, `names` what a reader calls a node.
 //!
 //! Invariants
 //! - equal views give equal stages
 //! - every element has a key of its own, and a text that says all that its picture shows
 
 pub mod figure;
+mod fold;
 pub mod isr;
 pub mod message;
+mod names;
 pub mod promise;
 pub mod row;
 
@@ -26,6 +29,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::types::{Offset, TopicPartition};
+use crate::view::ClusterView;
 
 pub use figure::{CutLink, Figure, Shape};
 pub use isr::{IsrHolder, IsrLine};
@@ -59,7 +63,7 @@ pub struct Stage {
     /// offset was promised again.
     pub promises: Vec<Promise>,
     pub isrs: Vec<IsrLine>,
-    /// One a replica, in the order of assignment. A replica that has not changed is the same `Arc`.
+    /// One a replica, by broker. [`Stage::sharing`] keeps what has not changed the same `Arc`.
     pub rows: Vec<Arc<Row>>,
     /// What is worth a look, in the order of sending.
     pub messages: Vec<Message>,
@@ -83,6 +87,17 @@ pub struct Element {
     pub say: String,
 }
 
+/// Columns of a stage, if nothing else is asked for.
+pub const MOST_COLUMNS: usize = 12;
+
+/// The partition that a cluster's picture is about, if nobody says which: the first of the first topic that
+/// is not Kafka's own.
+pub fn subject(view: &ClusterView) -> Option<TopicPartition> {
+    let told = view.stored.partitions.keys();
+    let own = |partition: &&TopicPartition| !partition.topic.starts_with("__");
+    told.filter(own).min().cloned()
+}
+
 impl Stage {
     /// Everything that is drawn, in the order of reading.
     pub fn elements(&self) -> Vec<Element> {
@@ -94,14 +109,17 @@ impl Stage {
         for link in &self.cut_links {
             add(link.key(), link.say());
         }
+        for message in &self.messages {
+            add(message.key(), message.say());
+        }
+        if let Some(say) = self.idle.say() {
+            add("idle".to_owned(), say);
+        }
         if let Some(folded) = &self.folded {
             add("folded".to_owned(), folded.say());
         }
         for promise in &self.promises {
             add(promise.key(), promise.say());
-        }
-        for isr in &self.isrs {
-            add(isr.key(), isr.say());
         }
         for row in &self.rows {
             add(row.key(), row.say());
@@ -112,11 +130,8 @@ impl Stage {
                 add(mark.key(), mark.say());
             }
         }
-        for message in &self.messages {
-            add(message.key(), message.say());
-        }
-        if let Some(say) = self.idle.say() {
-            add("idle".to_owned(), say);
+        for isr in &self.isrs {
+            add(isr.key(), isr.say());
         }
         all
     }
@@ -136,3 +151,6 @@ impl Folded {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,10 +32,7 @@ impl Promise {
 
     /// `acks=1`, `acks=all`.
     pub fn acks(&self) -> String {
-        match self.acks {
-            -1 => "acks=all".to_owned(),
-            acks => format!("acks={acks}"),
-        }
+        acks(self.acks)
     }
 
     pub fn say(&self) -> String {
@@ -46,5 +43,13 @@ impl Promise {
             PromiseState::InDoubt => format!("{told}; in doubt, no live replica has it"),
             PromiseState::Broken => format!("{told}; broken"),
         }
+    }
+}
+
+/// `acks=1`, `acks=all`.
+pub(super) fn acks(acks: i16) -> String {
+    match acks {
+        -1 => "acks=all".to_owned(),
+        acks => format!("acks={acks}"),
     }
 }

@@ -7,9 +7,22 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::NodeId;
+use super::{Carried, NodeId};
 use crate::error::ErrorCode;
 use crate::types::{BrokerId, Millis, Offset, TopicPartition};
+
+/// Who a client is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientKind {
+    Producer {
+        /// -1 is all.
+        acks: i16,
+    },
+    Consumer,
+    /// It makes topics, changes settings, asks for elections.
+    #[default]
+    Admin,
+}
 
 /// A fact that only a world knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +52,7 @@ pub enum WorldFact {
     /// A producer, a consumer or an administrator is there from now on.
     ClientStarted {
         client: NodeId,
+        kind: ClientKind,
     },
     /// kill -9.
     ClientKilled {
@@ -92,6 +106,8 @@ pub enum WorldFact {
         /// Kafka's name of the request, or of the request that this answers.
         what: String,
         bytes: u32,
+        /// What it says of partitions, as far as that is new.
+        carries: Vec<Carried>,
     },
     PacketDelivered {
         packet: u64,
@@ -195,7 +211,7 @@ impl fmt::Display for WorldFact {
             BrokerResumed { broker } => write!(f, "broker {broker} goes on"),
             CoordinationCrashed => write!(f, "the coordination service is killed"),
             CoordinationStarted => write!(f, "the coordination service starts"),
-            ClientStarted { client } => write!(f, "client {client} is there"),
+            ClientStarted { client, .. } => write!(f, "client {client} is there"),
             ClientKilled { client } => write!(f, "client {client} is killed"),
             ApplicationActs { client, what } => write!(f, "the application of client {client}: {what}"),
             RecordsGiven { client, to, count } => {
@@ -218,6 +234,7 @@ impl fmt::Display for WorldFact {
                 to,
                 what,
                 bytes,
+                ..
             } => write!(f, "packet {packet}: {what}, {bytes} bytes, {from} -> {to}"),
             PacketDelivered { packet } => write!(f, "packet {packet} arrives"),
             PacketLost { packet, why } => write!(f, "packet {packet} is lost: {why}"),

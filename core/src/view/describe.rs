@@ -52,10 +52,26 @@ impl fmt::Display for ReplicaView {
             high_watermark,
             leader_epoch,
             role,
+            ..
         } = self;
         match role {
             RoleView::Untold => write!(f, "nobody has said who leads")?,
-            RoleView::Leader { isr } => write!(f, "leads in epoch {leader_epoch}, ISR {isr:?}")?,
+            RoleView::Leader {
+                isr,
+                followers,
+                proposed,
+            } => {
+                write!(f, "leads in epoch {leader_epoch}, ISR {isr:?}")?;
+                for (broker, heard) in followers {
+                    match heard {
+                        Some(log_end) => write!(f, ", broker {broker} heard of at {log_end}")?,
+                        None => write!(f, ", broker {broker} not heard of")?,
+                    }
+                }
+                proposed
+                    .iter()
+                    .try_for_each(|isr| write!(f, ", ISR {isr:?} proposed"))?;
+            }
             RoleView::Follower { leader } => write!(f, "follows broker {leader} in epoch {leader_epoch}")?,
         }
         write!(

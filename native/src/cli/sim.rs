@@ -19,7 +19,7 @@ pub struct Arguments {
     /// Print every fact, and every moment of the story, as one line of JSON; with --speed, the figures.
     #[arg(long, conflicts_with = "seeds")]
     json: bool,
-    /// Say after each command, and at each moment of the story, how the cluster looks.
+    /// Say after each command, and at each moment of the story, what the lab's stage shows.
     #[arg(long, requires = "script")]
     describe: bool,
     /// Write the brokers' disks there as files when the script is over.

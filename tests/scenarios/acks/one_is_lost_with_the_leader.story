@@ -1,36 +1,60 @@
 title    It was safe
-question A producer was told that its records are stored. Can they be lost?
+question A producer was told that its record is stored. Can it be lost?
 
 moment   told
-when     RecordsAcknowledged
-say      The leader alone has the {count record}, and with acks=1 that is enough: the producer is told that they are stored.
-focus    row:{leader t-0} promises
-button   Crash the leader
-| The leader alone has the 3 records, and with acks=1 that is enough: the producer is told that they are stored.
+when     RecordsAcknowledged first=5
+say      With acks=1 the leader, broker {leader orders-0}, answered as soon as it had written the last record itself. The
+         producer was told that it is safe. No follower has it yet.
+focus    row:{leader orders-0} promises
+button   Crash broker {leader orders-0}
+| With acks=1 the leader, broker 1, answered as soon as it had written the last record itself. The producer was told that it is safe. No follower has it yet.
 
 moment   died
 when     BrokerCrashed
-say      Broker {broker} dies before a follower has fetched. Nobody else has the {told.count record}.
-focus    broker:{broker} promises
-ask      How many of the {told.count record} that were promised will the next leader have?
-accept   {led.leo leader:t-0 t-0}
-choice   {told.count} = all of them | A leader can only have what it had fetched as a follower, and that was nothing.
-choice   0 = none | They were on the dead leader alone.
-| Broker 1 dies before a follower has fetched. Nobody else has the 3 records.
-| ? How many of the 3 records that were promised will the next leader have?
-| - all of them: A leader can only have what it had fetched as a follower, and that was nothing.
-| + none: They were on the dead leader alone.
+say      Broker {broker} dies. Its disk still has the record, and nobody can reach it. The followers' fetches, which would have
+         brought it to them, find nobody.
+focus    broker:{broker} row:{broker} promises
+ask      The next leader is one of the followers. Will it have the record that was promised?
+accept   {led.leo leader:orders-0 orders-0}
+choice   {told.leo leader:orders-0 orders-0} = yes, for it was acknowledged | A follower has only what it has fetched, and it had not fetched that record.
+choice   {told.base_offset} = no | It was on the dead leader alone.
+| Broker 1 dies. Its disk still has the record, and nobody can reach it. The followers' fetches, which would have brought it to them, find nobody.
+| ? The next leader is one of the followers. Will it have the record that was promised?
+| - yes, for it was acknowledged: A follower has only what it has fetched, and it had not fetched that record.
+| + no: It was on the dead leader alone.
+
+moment   noticed
+when     CoordinationChanged
+say      For {since died} ms nobody could know. Then the broker's session with the coordination service runs out, and its node
+         there vanishes.
+focus    tree broker:{died.broker}
+| For 1852 ms nobody could know. Then the broker's session with the coordination service runs out, and its node there vanishes.
+
+moment   elected
+when     Elected reason=Offline
+say      The controller, broker {at}, looks through the replicas in their order. Broker {died.broker} is dead; broker {leader} lives
+         and is in the ISR. It is elected, whatever its log has.
+focus    broker:{at} broker:{leader} isr
+| The controller, broker 3, looks through the replicas in their order. Broker 1 is dead; broker 2 lives and is in the ISR. It is elected, whatever its log has.
 
 moment   led
 when     LeadershipTaken
-say      Broker {at} leads in epoch {epoch}: it lives and is in the ISR ({isr t-0}). Its log ends at offset {leo at t-0}, and
-         the promise is broken.
+say      Broker {at} leads in epoch {epoch}. Its log ends at offset {start_offset}: it never had the record. The promise is broken,
+         and nobody will tell the producer.
 focus    row:{at} promises
-| Broker 2 leads in epoch 1: it lives and is in the ISR (2 and 3). Its log ends at offset 0, and the promise is broken.
+| Broker 2 leads in epoch 1. Its log ends at offset 5: it never had the record. The promise is broken, and nobody will tell the producer.
+
+moment   rewritten
+when     RecordsAcknowledged first=6
+say      The next record takes the same place, offset {base_offset}, in epoch {led.epoch}. The producer is told that this one is
+         safe, as it was told before.
+focus    row:{led.at} promises
+| The next record takes the same place, offset 5, in epoch 1. The producer is told that this one is safe, as it was told before.
 
 moment   cut
 when     LogTruncated at={died.broker}
-say      Broker {at} is back and has to follow. Its log is cut from offset {from} to {to}: what it alone had told the
-         producer about is gone for good.
+say      Broker {at} is back, as a follower. Its last record is not in the leader's log, so it cuts it off: its log goes from
+         offset {from} back to {to}. That was the only copy.
 focus    row:{at} promises
-| Broker 1 is back and has to follow. Its log is cut from offset 3 to 0: what it alone had told the producer about is gone for good.
+button   The same crash, with acks=all
+| Broker 1 is back, as a follower. Its last record is not in the leader's log, so it cuts it off: its log goes from offset 6 back to 5. That was the only copy.

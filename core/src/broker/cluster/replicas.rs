@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use crate::broker::State;
 use crate::broker::admit::TopicRules;
 use crate::broker::produce::deleted;
 use crate::broker::topics::Topic;
+use crate::broker::{State, inspect};
 use crate::config::TopicConfig;
 use crate::cx::Cx;
 use crate::disk::{DirId, DiskOp};
@@ -142,6 +142,7 @@ impl State {
                 log_start: log.log_start(),
                 log_end: log.log_end(),
                 high_watermark: partition.high_watermark(),
+                epochs: inspect::epochs(log),
             });
         }
         let id = self.topics.add_partition(partition);

@@ -22,7 +22,7 @@ fn caught_up(view: &ClusterView, partition: &TopicPartition, replicas: &[BrokerI
     let Some(led) = view.replica(leader, partition) else {
         return broken(format!("broker {leader} leads without a replica"));
     };
-    let RoleView::Leader { isr } = &led.role else {
+    let RoleView::Leader { isr, .. } = &led.role else {
         return broken(format!("broker {leader} does not lead"));
     };
     for id in replicas.iter().filter(live) {

@@ -17,7 +17,7 @@ mod at_rest;
 mod ghost;
 mod incremental;
 mod members;
-mod scan;
+pub mod scan;
 mod whole;
 
 use thiserror::Error;

@@ -167,7 +167,7 @@ impl Sight<'_> {
     fn isr(&self, partition: &TopicPartition) -> Option<String> {
         let leader = self.view.leader(partition)?;
         match &self.view.replica(leader, partition)?.role {
-            RoleView::Leader { isr } => {
+            RoleView::Leader { isr, .. } => {
                 let mut isr = isr.clone();
                 isr.sort_unstable();
                 Some(list(&isr))

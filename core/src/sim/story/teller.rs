@@ -43,6 +43,8 @@ pub struct Told {
     /// The sentence; `Err` says which field has no value in this run.
     pub say: Result<String, String>,
     pub focus: Vec<String>,
+    /// What the main button says.
+    pub button: String,
     /// The cluster as it was then.
     pub view: ClusterView,
 }
@@ -126,6 +128,7 @@ impl Teller {
             facts,
             say: self.filled(at, &moment.say),
             focus: focus.collect(),
+            button: self.filled(at, &moment.button).unwrap_or_default(),
             view: sight.view.clone(),
         };
         self.told.push(told);
@@ -315,7 +318,7 @@ fn with_noun(value: String, words: &[&str]) -> Result<String, String> {
 
 /// Everything in a moment that may have fields.
 fn templates(moment: &Moment) -> Vec<String> {
-    let mut templates = vec![moment.say.clone()];
+    let mut templates = vec![moment.say.clone(), moment.button.clone()];
     templates.extend(moment.focus.iter().cloned());
     if let Some(when) = &moment.when {
         let values = when.conditions.iter();

@@ -39,6 +39,7 @@ impl World {
                 to,
                 what,
                 bytes: bytes.len() as u32,
+                carries: self.carried(connection, packet.to_server, bytes),
             };
             packet.sent = self.emit(cause, packet_sent);
         } else if packet.sent == EventId::NONE {

@@ -275,6 +275,10 @@ impl World {
             Content::Frame(frame) => (name_of_request(frame), frame.len() as u32),
             Content::Closed => return false,
         };
+        let carries = match &content {
+            Content::Frame(frame) => self.carried(connection, true, frame),
+            Content::Closed => Vec::new(),
+        };
         let cause = self.emit(sent, WorldFact::PacketDuplicated { packet: id });
         let network = self.network_mut();
         let conn = network.connect(Connection::new(Caller::Echo(client), server, life));
@@ -287,6 +291,7 @@ impl World {
                 to: server as NodeId,
                 what,
                 bytes,
+                carries,
             },
         );
         self.plan(at, Happening::Arrival(copy));

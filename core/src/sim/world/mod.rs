@@ -27,6 +27,7 @@
 //! - a copy shares everything with its original until one of them touches it
 
 pub mod agenda;
+mod carried;
 mod carry;
 pub mod client;
 mod connections;
@@ -42,9 +43,10 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::Arc;
 
+pub use crate::trace::COORDINATION;
 pub use options::WorldOptions;
 pub use trace_log::TraceLog;
-pub use truth::true_state;
+pub use truth::{true_batches, true_state, true_stored};
 
 use agenda::{Agenda, Happening};
 use client::{
@@ -60,8 +62,6 @@ use crate::sim::host::EPOCH_MS;
 use crate::trace::{EventId, Fact, NodeId, Site, Trace, WorldFact};
 use crate::types::{BrokerId, Millis, Rng, TopicPartition};
 
-/// The coordination service, as a node of the network.
-pub const COORDINATION: NodeId = 1000;
 /// Clients are numbered from here.
 pub const FIRST_CLIENT: NodeId = 101;
 /// Whatever nobody in the world decides: faults, the network.
@@ -392,7 +392,11 @@ impl World {
         let id = self.next_client();
         let client = ClientNode::new(id, self.seed, role(id, &brokers)?);
         self.clients.insert(id, Arc::new(client));
-        let cause = self.emit(EventId::NONE, WorldFact::ClientStarted { client: id });
+        let kind = self
+            .client(id)
+            .map(|client| client.role.kind())
+            .unwrap_or_default();
+        let cause = self.emit(EventId::NONE, WorldFact::ClientStarted { client: id, kind });
         self.drive_client(id, cause, Role::start);
         Ok(id)
     }

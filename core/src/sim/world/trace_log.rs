@@ -50,8 +50,13 @@ impl TraceLog {
     /// One number for the whole run (FNV-1a over each fact's form for machines): equal runs have
     /// equal ones, on any machine.
     pub fn hash(&self) -> u64 {
+        self.hash_until(self.len())
+    }
+
+    /// The same of the first facts.
+    pub fn hash_until(&self, facts: usize) -> u64 {
         let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-        for event in self.iter() {
+        for event in self.iter().take(facts) {
             // A fact that cannot be written would be a mistake of ours; its absence shows as another hash.
             let _ = serde_json::to_writer(&mut hash, event);
         }

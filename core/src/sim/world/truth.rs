@@ -9,9 +9,12 @@ use super::network::{Content, Packet, PacketId};
 use super::node::BrokerNode;
 use crate::broker::{Broker, ReplicaState};
 use crate::disk::DirId;
+use crate::sim::invariants::scan;
 use crate::trace::NodeId;
-use crate::types::NO_EPOCH;
-use crate::view::{BrokerView, ClientView, ClusterView, ReplicaView, RoleView};
+use crate::types::{BrokerId, NO_EPOCH, Offset, TopicPartition};
+use crate::view::{
+    BatchList, BatchSpan, BrokerView, ClientView, ClusterView, ReplicaView, RoleView, StoredView,
+};
 
 /// The log directory that worlds have.
 const DIR: DirId = 0;
@@ -19,14 +22,15 @@ const DIR: DirId = 0;
 /// "Nobody", where a broker's number stands.
 const NOBODY: i32 = -1;
 
-/// The cluster as it is; packets are compared by [`World::packets_under_way`].
+/// What brokers and clients know themselves; packets are compared by [`World::packets_under_way`], logs by
+/// [`true_batches`], the coordination service's part by [`true_stored`].
 pub fn true_state(world: &World) -> ClusterView {
     ClusterView {
         brokers: world.brokers().map(|node| (node.id, broker(node))).collect(),
         coordination_up: world.coordination().is_running(),
         cut: world.network().cuts().collect(),
         clients: world.clients().map(|node| (node.id, client(node))).collect(),
-        packets: BTreeMap::new(),
+        ..ClusterView::default()
     }
 }
 
@@ -56,6 +60,7 @@ fn client(node: &ClientNode) -> ClientView {
         _ => BTreeMap::new(),
     };
     ClientView {
+        kind: node.role.kind(),
         dead: node.is_dead,
         acknowledged,
         failed,
@@ -65,7 +70,15 @@ fn client(node: &ClientNode) -> ClientView {
 
 fn replica(state: &ReplicaState) -> ReplicaView {
     let role = match (&state.leads_with_isr, state.leader_epoch) {
-        (Some(isr), _) => RoleView::Leader { isr: isr.clone() },
+        (Some(isr), _) => RoleView::Leader {
+            isr: isr.clone(),
+            followers: state
+                .followers
+                .iter()
+                .map(|&(id, end)| (id, heard(end)))
+                .collect(),
+            proposed: state.proposed.clone(),
+        },
         (None, NO_EPOCH) => RoleView::Untold,
         (None, _) => RoleView::Follower {
             leader: state.follows.unwrap_or(NOBODY),
@@ -77,7 +90,39 @@ fn replica(state: &ReplicaState) -> ReplicaView {
         high_watermark: state.high_watermark,
         leader_epoch: state.leader_epoch,
         role,
+        ..ReplicaView::default()
     }
+}
+
+/// -1 stands before a follower's first fetch.
+fn heard(log_end: Offset) -> Option<Offset> {
+    (log_end >= 0).then_some(log_end)
+}
+
+/// The batches of a replica's log, written or not, as its files and what it has yet to write say.
+pub fn true_batches(world: &World, broker: BrokerId, partition: &TopicPartition) -> BatchList {
+    let Some(node) = world.broker(broker) else {
+        return BatchList::default();
+    };
+    let segments = scan::segments(&node.disk, partition).into_iter();
+    let batches = segments.flat_map(|segment| {
+        let base = segment.base;
+        segment.marks.into_iter().map(move |mark| BatchSpan {
+            base: mark.base,
+            last: mark.last,
+            epoch: mark.epoch,
+            segment: base,
+        })
+    });
+    batches.collect()
+}
+
+/// What the coordination tree has; `None` while the service is down.
+pub fn true_stored(world: &World) -> Option<StoredView> {
+    let service = world.coordination().service.as_ref()?;
+    let nodes = service.tree().iter();
+    let nodes = nodes.filter_map(|(path, node)| Some((&**path, std::str::from_utf8(&node.data).ok()?)));
+    Some(StoredView::of(nodes))
 }
 
 impl World {

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use highwater_core::sim::script::{Line, Player, Script};
 use highwater_core::sim::story::{Prediction, Told};
 use highwater_core::sim::{Story, Teller, World};
+use highwater_core::stage::{self, Stage, StageOptions};
+use highwater_core::view::ClusterView;
 use serde_json::json;
 
 use super::{Arguments, Failure};
@@ -24,23 +26,23 @@ pub fn play(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
         let story = Story::parse(&read(&beside)?).map_err(|bad| named(&bad, &beside))?;
         player = player.telling(Teller::new(story).map_err(|bad| named(&bad, &beside))?);
     }
-    let mut stage = Stage {
+    let mut terminal = Terminal {
         arguments,
         out: io::stdout().lock(),
         facts: 0,
         told: 0,
         unanswered: Vec::new(),
     };
-    stage.title(&player)?;
+    terminal.title(&player)?;
     for line in &script.lines {
-        stage.announce(line)?;
+        terminal.announce(line)?;
         let shown = player.play_line(line);
-        stage.show(&player, line, shown.as_deref().unwrap_or_default())?;
+        terminal.show(&player, line, shown.as_deref().unwrap_or_default())?;
         shown.map_err(|failure| named(&failure, path))?;
     }
     player.finish().map_err(|failure| named(&failure, path))?;
-    stage.answers(&player)?;
-    stage.what_did_not_come(&player)?;
+    terminal.answers(&player)?;
+    terminal.what_did_not_come(&player)?;
     if let (Some(dir), Some(world)) = (&arguments.dump_dir, player.world()) {
         dump(world, dir)?;
     }
@@ -59,7 +61,7 @@ fn story_beside(script: &Path) -> PathBuf {
 }
 
 /// The terminal, and what is told there already.
-struct Stage<'a, W> {
+struct Terminal<'a, W> {
     arguments: &'a Arguments,
     out: W,
     facts: usize,
@@ -68,7 +70,7 @@ struct Stage<'a, W> {
     unanswered: Vec<usize>,
 }
 
-impl<W: Write> Stage<'_, W> {
+impl<W: Write> Terminal<'_, W> {
     fn title(&mut self, player: &Player) -> io::Result<()> {
         match player.teller() {
             Some(teller) if !self.arguments.json => {
@@ -109,7 +111,7 @@ impl<W: Write> Stage<'_, W> {
             }
             lines.try_for_each(|shown| writeln!(self.out, "| {shown}"))?;
             if self.arguments.describe && line.command.is_some() {
-                write!(self.out, "{}", player.view())?;
+                self.describe(player.view(), player.view().memory.facts)?;
             }
         }
         self.unanswered.extend(new.iter().map(|told| told.moment));
@@ -122,7 +124,7 @@ impl<W: Write> Stage<'_, W> {
             Err(why) => writeln!(self.out, "> ({why})")?,
         }
         if self.arguments.describe {
-            write!(self.out, "{}", told.view)?;
+            self.describe(&told.view, cut_since(player, told.moment))?;
         }
         let asked = player.teller().and_then(|teller| teller.question(told.moment));
         if let Some((question, answers)) = asked {
@@ -131,6 +133,14 @@ impl<W: Write> Stage<'_, W> {
             answers.try_for_each(|answer| writeln!(self.out, "?   {answer}"))?;
         }
         self.wait()
+    }
+
+    /// The stage in words, a line for each of its elements.
+    fn describe(&mut self, view: &ClusterView, cut_since: usize) -> io::Result<()> {
+        for said in described(view, cut_since) {
+            writeln!(self.out, "  {said}")?;
+        }
+        Ok(())
     }
 
     fn show_json(&mut self, player: &Player, new: &[Told]) -> Result<(), Failure> {
@@ -164,6 +174,7 @@ impl<W: Write> Stage<'_, W> {
         });
         if self.arguments.describe {
             moment["view"] = json!(told.view);
+            moment["stage"] = json!(described(&told.view, cut_since(player, told.moment)));
         }
         json!({ "moment": moment })
     }
@@ -222,6 +233,23 @@ impl<W: Write> Stage<'_, W> {
         }
         Ok(())
     }
+}
+
+/// What was cut off since then is still on stage: since the moment before.
+fn cut_since(player: &Player, moment: usize) -> usize {
+    let told = player.teller().map_or(&[][..], Teller::told);
+    let before = moment.checked_sub(1).and_then(|before| told.get(before));
+    before.map_or(0, |before| before.facts)
+}
+
+/// Every element of the stage, and nothing before there is a partition.
+fn described(view: &ClusterView, cut_since: usize) -> Vec<String> {
+    let options = stage::subject(view).map(|partition| StageOptions {
+        partition,
+        most_columns: stage::MOST_COLUMNS,
+        cut_since,
+    });
+    options.map_or(Vec::new(), |options| Stage::of(view, &options).describe())
 }
 
 /// The disks as directories `broker-N`, which Kafka's own tools can read.

@@ -20,10 +20,12 @@ use crate::sim::host::EPOCH_MS;
 use crate::sim::invariants::{Broken, Checker};
 use crate::sim::world::network::PacketId;
 use crate::sim::world::node::BrokerNode;
-use crate::sim::world::{COORDINATION, FIRST_CLIENT, World, WorldOptions, true_state};
-use crate::trace::{Event, EventId, NodeId};
+use crate::sim::world::{
+    COORDINATION, FIRST_CLIENT, World, WorldOptions, true_batches, true_state, true_stored,
+};
+use crate::trace::{Event, EventId, Fact, NodeId};
 use crate::types::{BrokerId, Millis, TopicPartition};
-use crate::view::{ClusterView, RoleView};
+use crate::view::{BatchList, BatchSpan, ClusterView, RoleView};
 
 /// Steps between two looks at everything.
 const WHOLE_EVERY: u64 = 256;
@@ -77,6 +79,8 @@ pub struct Player {
     folded: usize,
     /// Facts that a reader stops at, by their place in the trace.
     visible: Vec<usize>,
+    /// How many facts there were after each step of the world.
+    steps: Vec<usize>,
     shown: BTreeSet<String>,
     output: Vec<String>,
     clients: BTreeMap<String, NodeId>,
@@ -113,6 +117,7 @@ impl Player {
             looks_at_all: true,
             folded: 0,
             visible: Vec::new(),
+            steps: Vec::new(),
             shown: BTreeSet::new(),
             output: Vec::new(),
             clients: BTreeMap::new(),
@@ -189,6 +194,24 @@ impl Player {
     /// those at which a moment of the story comes.
     pub fn visible(&self) -> &[usize] {
         &self.visible
+    }
+
+    /// How many facts there were after each step of the world, in order; what a line does itself, and the
+    /// time that passes at the end of `run`, is no step.
+    pub fn step_ends(&self) -> &[usize] {
+        &self.steps
+    }
+
+    /// What names in the script mean now, and what can be asked of the run; `None` before the first command
+    /// that needs a world.
+    pub fn look(&self) -> Option<Sight<'_>> {
+        self.sight().ok()
+    }
+
+    /// The invariant that is broken, and not yet expected.
+    pub fn broken(&self) -> Option<(&'static str, &str)> {
+        let broke = self.broke.as_ref()?;
+        Some((broke.broken.invariant.name, &broke.broken.why))
     }
 
     /// Carries out one line; what it showed.
@@ -293,6 +316,7 @@ impl Player {
             return Err(format!("{MOST_STEPS_A_MS} steps, and no time has passed"));
         }
         self.take_in();
+        self.steps.push(self.folded);
         self.compare()?;
         self.steps_since_whole += 1;
         if self.steps_since_whole >= WHOLE_EVERY {
@@ -339,8 +363,20 @@ impl Player {
         let Some(world) = self.world.as_ref().filter(|_| self.compares) else {
             return Ok(());
         };
+        let mut logs = BTreeSet::new();
+        let mut is_tree_changed = false;
         for event in world.trace().since(self.looked_at) {
             let Event { id, cause, fact, .. } = event;
+            match fact {
+                Fact::BatchWritten { partition, .. }
+                | Fact::LogTruncated { partition, .. }
+                | Fact::LogStartMoved { partition, .. }
+                | Fact::ReplicaOpened { partition, .. } => {
+                    logs.insert((id.node as BrokerId, partition.clone()));
+                }
+                Fact::CoordinationChanged { .. } | Fact::CoordinationOpened { .. } => is_tree_changed = true,
+                _ => {}
+            }
             let last = self.known.get(&cause.node).copied().unwrap_or(0);
             let is_sound = match *cause {
                 EventId::NONE => fact.is_root(),
@@ -353,9 +389,19 @@ impl Player {
         }
         self.looked_at = world.trace().len();
         let truth = true_state(world);
-        let told = self.view.without_packets();
+        let told = self.view.known_by_nodes();
         if told != truth {
             return Err(format!("the facts tell\n{told}and it is\n{truth}"));
+        }
+        logs.iter()
+            .try_for_each(|(broker, partition)| self.compare_log(world, *broker, partition))?;
+        if is_tree_changed
+            && let Some(stored) = true_stored(world).filter(|stored| *stored != self.view.stored)
+        {
+            return Err(format!(
+                "the facts tell {:?}, stored is {stored:?}",
+                self.view.stored
+            ));
         }
         let there = world.packets_under_way();
         let differs = |id: &&PacketId| match (self.view.packets.get(*id), there.get(*id)) {
@@ -370,6 +416,27 @@ impl Player {
             return Err(format!("packets {differ:?} are not under way as the facts tell"));
         }
         Ok(())
+    }
+
+    /// The batches that the facts tell must be those on the disk.
+    fn compare_log(&self, world: &World, broker: BrokerId, partition: &TopicPartition) -> Result<(), String> {
+        let Some(replica) = self.view.replica(broker, partition) else {
+            return Ok(());
+        };
+        // What is not written, or cut, or deleted, may yet come or go on the disk.
+        let within = |batches: &BatchList| -> Vec<BatchSpan> {
+            let is_there =
+                |batch: &&BatchSpan| batch.base < replica.log_end && batch.last >= replica.log_start;
+            batches.iter().filter(is_there).copied().collect()
+        };
+        let told = within(&replica.batches);
+        let there = within(&true_batches(world, broker, partition));
+        if told == there {
+            return Ok(());
+        }
+        Err(format!(
+            "{partition} on broker {broker}: the facts tell {told:?}, on the disk is {there:?}"
+        ))
     }
 
     /// The checks that read every disk; one that fails is looked for among the steps since the last.
@@ -529,7 +596,7 @@ impl Player {
             .view
             .replica(leader, partition)
             .ok_or("the leader has no replica")?;
-        let RoleView::Leader { isr } = &led.role else {
+        let RoleView::Leader { isr, .. } = &led.role else {
             return Err("nobody leads".to_owned());
         };
         for id in replicas.iter().filter(is_up) {

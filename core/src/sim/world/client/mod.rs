@@ -27,7 +27,7 @@ use process::Process;
 use super::node::address_of;
 use crate::client::{ClientCx, ClientInput, ClientOutput};
 use crate::config::Settings;
-use crate::trace::{Event, EventId, NodeId};
+use crate::trace::{ClientKind, Event, EventId, NodeId};
 use crate::types::{BrokerId, Millis};
 
 /// How long a close may take.
@@ -53,6 +53,18 @@ pub enum Role {
     Producer(Box<Producer>),
     Consumer(Box<Consumer>),
     Admin(Box<Admin>),
+}
+
+impl Role {
+    pub fn kind(&self) -> ClientKind {
+        match self {
+            Role::Producer(producer) => ClientKind::Producer {
+                acks: producer.acks(),
+            },
+            Role::Consumer(_) => ClientKind::Consumer,
+            Role::Admin(_) => ClientKind::Admin,
+        }
+    }
 }
 
 impl ClientNode {

@@ -79,6 +79,11 @@ impl Producer {
         self.go_on(cx);
     }
 
+    /// -1 is all.
+    pub fn acks(&self) -> i16 {
+        self.client.config().acks
+    }
+
     pub fn is_idle(&self) -> bool {
         self.sendings.is_empty() && self.open.is_empty()
     }

@@ -1,0 +1,350 @@
+//! Stages of small clusters, told fact by fact.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::trace::{ClientKind, Event, EventId, Fact, HighWatermarkBasis, Site, WorldFact};
+use crate::types::{BrokerId, LeaderEpoch};
+
+const PRODUCER: u32 = 102;
+
+fn partition() -> TopicPartition {
+    TopicPartition::new("orders", 0)
+}
+
+/// A view, as it is told.
+#[derive(Default)]
+struct Telling(ClusterView);
+
+impl Telling {
+    fn tell(&mut self, node: u32, fact: Fact) {
+        self.0.apply(&Event {
+            id: EventId { node, seq: 1 },
+            cause: EventId::NONE,
+            at_ms: 0,
+            fact,
+            site: Site::default(),
+        });
+    }
+
+    fn of(&mut self, broker: BrokerId, fact: Fact) {
+        self.tell(broker as u32, fact);
+    }
+
+    fn world(&mut self, fact: WorldFact) {
+        self.tell(0, Fact::World(fact));
+    }
+
+    /// Brokers 1 to 3 with an empty log, led by 1 in epoch 0, and a producer.
+    fn three() -> Self {
+        let mut telling = Self::default();
+        telling.world(WorldFact::CoordinationStarted);
+        for broker in 1..=3 {
+            telling.world(WorldFact::BrokerStarted { broker });
+            telling.of(broker, opened(0));
+        }
+        telling.leads(1, 0, &[1, 2, 3]);
+        for broker in 2..=3 {
+            telling.follows(broker, 1, 0);
+        }
+        telling.world(WorldFact::ClientStarted {
+            client: PRODUCER,
+            kind: ClientKind::Producer { acks: 1 },
+        });
+        telling
+    }
+
+    fn leads(&mut self, broker: BrokerId, epoch: LeaderEpoch, isr: &[BrokerId]) {
+        self.of(
+            broker,
+            Fact::LeadershipTaken {
+                partition: partition(),
+                epoch,
+                start_offset: 0,
+                isr: isr.to_vec(),
+                replicas: vec![1, 2, 3],
+            },
+        );
+    }
+
+    fn follows(&mut self, broker: BrokerId, leader: BrokerId, epoch: LeaderEpoch) {
+        let partition = partition();
+        self.of(
+            broker,
+            Fact::LeaderFollowed {
+                partition,
+                epoch,
+                leader,
+            },
+        );
+    }
+
+    fn writes(&mut self, broker: BrokerId, base: Offset, last: Offset, epoch: LeaderEpoch) {
+        self.of(
+            broker,
+            Fact::BatchAppended {
+                partition: partition(),
+                base_offset: base,
+                last_offset: last,
+                segment: 0,
+                position: 0,
+                size_bytes: 70,
+                epoch,
+            },
+        );
+        let (partition, log_end) = (partition(), last + 1);
+        self.of(broker, Fact::BatchWritten { partition, log_end });
+    }
+
+    fn high_watermark(&mut self, broker: BrokerId, to: Offset) {
+        self.of(
+            broker,
+            Fact::HighWatermarkMoved {
+                partition: partition(),
+                from: 0,
+                to,
+                by: HighWatermarkBasis::LogCut,
+            },
+        );
+    }
+
+    fn told(&mut self, base_offset: Offset, count: u32, acks: i16) {
+        self.world(WorldFact::RecordsAcknowledged {
+            client: PRODUCER,
+            partition: partition(),
+            base_offset,
+            first: 0,
+            count,
+            acks,
+        });
+    }
+
+    fn crashes(&mut self, broker: BrokerId) {
+        self.world(WorldFact::BrokerCrashed {
+            broker,
+            power_lost: false,
+        });
+    }
+
+    fn stage(&self, cut_since: usize) -> Stage {
+        let options = StageOptions {
+            partition: partition(),
+            most_columns: MOST_COLUMNS,
+            cut_since,
+        };
+        Stage::of(&self.0, &options)
+    }
+}
+
+fn opened(log_end: Offset) -> Fact {
+    Fact::ReplicaOpened {
+        partition: partition(),
+        log_start: 0,
+        log_end,
+        high_watermark: 0,
+        epochs: vec![(0, 0)],
+    }
+}
+
+/// Two records everywhere, known to be safe to the leader alone; a third on the leader, acknowledged.
+fn promised() -> Telling {
+    let mut telling = Telling::three();
+    for broker in 1..=3 {
+        telling.writes(broker, 0, 1, 0);
+    }
+    telling.high_watermark(1, 2);
+    telling.writes(1, 2, 2, 0);
+    telling.told(0, 2, 1);
+    telling.told(2, 1, 1);
+    telling
+}
+
+fn cell(stage: &Stage, broker: BrokerId, offset: Offset) -> Option<Cell> {
+    let row = stage.rows.iter().find(|row| row.broker == broker)?;
+    row.cells.iter().find(|cell| cell.offset == offset).copied()
+}
+
+#[test]
+fn a_cell_is_committed_as_its_own_replica_knows_it() {
+    let stage = promised().stage(0);
+    assert!(cell(&stage, 1, 1).unwrap().committed && !cell(&stage, 2, 1).unwrap().committed);
+    assert!(
+        !cell(&stage, 1, 2).unwrap().committed,
+        "behind the high watermark"
+    );
+    assert_eq!(cell(&stage, 2, 2), None);
+    let leader = &stage.rows[0];
+    assert_eq!(
+        (leader.role_line(), leader.in_isr),
+        ("leader, epoch 0".to_owned(), Some(true))
+    );
+    assert!(cell(&stage, 1, 0).unwrap().first_of_batch && !cell(&stage, 1, 1).unwrap().first_of_batch);
+}
+
+#[test]
+fn what_a_leader_heard_is_on_its_row_and_dies_with_it() {
+    let mut telling = promised();
+    telling.of(
+        1,
+        Fact::FollowerProgressed {
+            partition: partition(),
+            replica: 2,
+            log_end: 2,
+        },
+    );
+    let heard = telling.stage(0).rows[0].heard.clone();
+    let at = |broker, log_end| Heard { broker, log_end };
+    assert_eq!(heard, [at(2, Some(2)), at(3, None)]);
+    telling.crashes(1);
+    let row = telling.stage(0).rows[0].clone();
+    assert_eq!(
+        (row.role_line().as_str(), row.heard.len()),
+        ("crashed, was leader", 0)
+    );
+    assert_eq!(row.cells.len(), 3, "its log stays, as last known");
+}
+
+#[test]
+fn a_promise_is_in_doubt_when_its_record_is_nowhere_and_broken_when_a_leader_lacks_it() {
+    let state = |telling: &Telling| telling.stage(0).promises[2].state;
+    let mut telling = promised();
+    assert_eq!(state(&telling), PromiseState::Kept);
+    telling.crashes(1);
+    assert_eq!(state(&telling), PromiseState::InDoubt);
+    assert!(cell(&telling.stage(0), 1, 2).unwrap().lost);
+    let mut back = Telling(telling.0.clone());
+    back.world(WorldFact::BrokerStarted { broker: 1 });
+    back.of(1, opened(3));
+    assert_eq!(state(&back), PromiseState::Kept, "the leader came back in time");
+    telling.leads(2, 1, &[2, 3]);
+    assert_eq!(state(&telling), PromiseState::Broken);
+    assert_eq!(telling.stage(0).promises[1].state, PromiseState::Kept);
+    telling.world(WorldFact::BrokerStarted { broker: 1 });
+    telling.of(1, opened(3));
+    assert_eq!(state(&telling), PromiseState::Broken, "a broken promise stays");
+}
+
+#[test]
+fn a_rewritten_offset_has_a_new_label_and_keeps_the_old_one_for_its_moment() {
+    let mut telling = promised();
+    telling.crashes(1);
+    telling.leads(2, 1, &[2, 3]);
+    telling.writes(2, 2, 2, 1);
+    telling.world(WorldFact::BrokerStarted { broker: 1 });
+    telling.of(1, opened(3));
+    let before = telling.0.memory.facts;
+    let (partition, from, to) = (partition(), 3, 2);
+    telling.of(1, Fact::LogTruncated { partition, from, to });
+    let cut = cell(&telling.stage(before), 1, 2).unwrap();
+    assert_eq!(
+        (cut.record, cut.cut.map(|record| record.label())),
+        (None, Some("r2".to_owned()))
+    );
+    assert!(cut.lost && cut.acknowledged);
+    telling.writes(1, 2, 2, 1);
+    let rewritten = cell(&telling.stage(before), 1, 2).unwrap();
+    assert_eq!(
+        rewritten.record.map(|record| record.label()),
+        Some("r3".to_owned())
+    );
+    assert_eq!(rewritten.record, cell(&telling.stage(0), 2, 2).unwrap().record);
+    assert!(rewritten.cut.is_some() && !rewritten.acknowledged);
+    assert_eq!(
+        cell(&telling.stage(before + 1), 1, 2).unwrap().cut,
+        None,
+        "the next moment"
+    );
+}
+
+#[test]
+fn columns_that_are_the_same_everywhere_fold_when_there_are_too_many() {
+    let mut telling = Telling::three();
+    for broker in 1..=3 {
+        for base in 0..20 {
+            telling.writes(broker, base, base, 0);
+        }
+        telling.high_watermark(broker, 18);
+    }
+    let stage = telling.stage(0);
+    assert_eq!(stage.offsets, 10..22);
+    assert_eq!(stage.folded, Some(Folded { from: 0, to: 10 }));
+    let mut behind = Telling(telling.0.clone());
+    behind.of(
+        3,
+        Fact::LogTruncated {
+            partition: partition(),
+            from: 20,
+            to: 4,
+        },
+    );
+    assert_eq!(behind.stage(usize::MAX).offsets.start, 4, "what differs is shown");
+}
+
+#[test]
+fn a_fetch_is_idle_until_there_is_something_to_fetch() {
+    let mut telling = Telling::three();
+    let fetch = |packet, from| WorldFact::PacketSent {
+        packet,
+        from,
+        to: 1,
+        what: "Fetch".to_owned(),
+        bytes: 60,
+        carries: Vec::new(),
+    };
+    telling.world(fetch(1, 2));
+    let stage = telling.stage(0);
+    assert_eq!((stage.messages.len(), stage.idle.count), (0, 1));
+    telling.writes(1, 0, 0, 0);
+    let stage = telling.stage(0);
+    assert_eq!(stage.idle.count, 0);
+    assert_eq!(
+        stage.messages[0].say(),
+        "fetch from 0, on its way from broker 2 to broker 1"
+    );
+    telling.world(WorldFact::LinkCut { from: 2, to: 1 });
+    assert!(telling.stage(0).messages[0].held);
+}
+
+#[test]
+fn every_element_has_a_key_of_its_own_and_says_something() {
+    let mut telling = promised();
+    telling.world(WorldFact::LinkCut { from: 2, to: 1 });
+    telling.crashes(1);
+    telling.leads(2, 1, &[2, 3]);
+    let elements = telling.stage(0).elements();
+    let keys: BTreeSet<&str> = elements.iter().map(|element| element.key.as_str()).collect();
+    assert_eq!(keys.len(), elements.len(), "{elements:?}");
+    assert!(elements.iter().all(|element| !element.say.is_empty()));
+}
+
+#[test]
+fn any_change_of_the_picture_is_heard() {
+    let stage = promised().stage(0);
+    let told = stage.describe();
+    let changed = |change: fn(&mut Row)| {
+        let mut other = stage.clone();
+        change(Arc::make_mut(&mut other.rows[0]));
+        other.describe()
+    };
+    assert_ne!(changed(|row| row.marks[0].offset += 1), told);
+    assert_ne!(changed(|row| row.role = Role::Follower), told);
+    assert_ne!(changed(|row| row.cells[0].offset += 1), told);
+    assert_ne!(changed(|row| row.cells[2].acknowledged = false), told);
+    assert_ne!(changed(|row| row.cells[0].committed = false), told);
+    let mut swapped = stage.clone();
+    swapped.rows.swap(0, 1);
+    assert_ne!(swapped.describe(), told);
+    let mut uncrowned = stage.clone();
+    uncrowned.figures[1].leads = None;
+    assert_ne!(uncrowned.describe(), told);
+}
+
+#[test]
+fn a_row_that_has_not_changed_is_the_same_one() {
+    let mut telling = promised();
+    let before = telling.stage(0);
+    telling.high_watermark(2, 1);
+    let after = telling.stage(0).sharing(&before);
+    assert!(Arc::ptr_eq(&before.rows[2], &after.rows[2]));
+    assert!(!Arc::ptr_eq(&before.rows[1], &after.rows[1]));
+}

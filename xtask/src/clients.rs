@@ -106,20 +106,95 @@ fn java() -> Result<(), String> {
     std::fs::write(&stamp, "").map_err(|e| format!("{}: {e}", stamp.display()))
 }
 
-/// Go as the system has it, or, where that is missing or too old, from PyPI into an environment of
-/// its own (Debian 12 has 1.19, and franz-go asks for 1.24).
 fn go() -> Result<(), String> {
     let out = built("go").join("probe");
     let out = out.to_string_lossy();
-    let go = match system_go() {
-        Some((1, minor)) if minor >= 24 => "go".to_owned(),
+    let go = go_of_at_least(24)?;
+    watched(job::command(&go, &["build", "-o", &out, "."]), "go")
+}
+
+/// Go 1.x as the system has it, or, where that is missing or too old, from PyPI into an environment of
+/// its own (Debian 12 has 1.19, and franz-go asks for 1.24).
+fn go_of_at_least(wanted: u32) -> Result<String, String> {
+    match system_go() {
+        Some((1, minor)) if minor >= wanted => Ok("go".to_owned()),
         _ => {
             let venv = built("go-toolchain");
             environment(&venv, &sources("go").join("requirements.txt"), &[])?;
-            venv.join("bin/go").to_string_lossy().into_owned()
+            Ok(venv.join("bin/go").to_string_lossy().into_owned())
         }
-    };
-    watched(job::command(&go, &["build", "-o", &out, "."]), "go")
+    }
+}
+
+/// The public test suites of franz-go and kafka-python, at fixed versions.
+pub fn suites() -> Result<(), String> {
+    franz_go_suite()
+        .and_then(|()| kafka_python_suite())
+        .map_err(|why| format!("test suites of clients: {why}"))
+}
+
+/// Go compiles the tests of a package that a module asks for.
+fn franz_go_suite() -> Result<(), String> {
+    let directory = built("suites");
+    std::fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let out = directory.join("franz-go.test");
+    let out = out.to_string_lossy();
+    let go = go_of_at_least(26)?;
+    let package = "github.com/twmb/franz-go/pkg/kgo";
+    watched(
+        job::command(&go, &["test", "-c", "-o", &out, package]),
+        "suites/franz-go",
+    )
+}
+
+/// The tests are in the source package alone.
+fn kafka_python_suite() -> Result<(), String> {
+    const PACKAGE: &str = "kafka-python==3.0.12";
+    const SOURCE: &str = "kafka_python-3.0.12";
+    let pins = sources("suites/kafka-python").join("requirements.txt");
+    let venv = built("suites").join("python");
+    environment(&venv, &pins, &[])?;
+    let directory = built("suites").to_string_lossy().into_owned();
+    let unpacked = built("suites").join(SOURCE);
+    if unpacked.join("ready").exists() {
+        return Ok(());
+    }
+    let pip = format!("{}/bin/pip", venv.display());
+
+    let source = [
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--no-binary",
+        ":all:",
+        "--dest",
+        &directory,
+        PACKAGE,
+    ];
+    watched(job::command(&pip, &source), "suites/kafka-python")?;
+    let archive = format!("{directory}/{SOURCE}.tar.gz");
+    watched(
+        job::command("tar", &["-xzf", &archive, "-C", &directory]),
+        "suites/kafka-python",
+    )?;
+    complete_kafka_python(&unpacked).map_err(|e| format!("{}: {e}", unpacked.display()))
+}
+
+/// The source package leaves out what marks a package and what starts brokers, of which an outer one needs but a
+/// shell; and the client shall ask the broker for its versions.
+fn complete_kafka_python(unpacked: &Path) -> std::io::Result<()> {
+    std::fs::write(unpacked.join("test/__init__.py"), "")?;
+    std::fs::copy(
+        sources("suites/kafka-python").join("service.py"),
+        unpacked.join("test/service.py"),
+    )?;
+    for file in ["conftest.py", "fixtures.py"] {
+        let file = unpacked.join("test/integration").join(file);
+        let text = std::fs::read_to_string(&file)?;
+        let text = text.replace("'api_version': env_kafka_version()", "'api_version': None");
+        std::fs::write(file, text)?;
+    }
+    std::fs::write(unpacked.join("ready"), "")
 }
 
 /// Version of the system's Go: `go version go1.24.4 linux/amd64`.

@@ -374,6 +374,10 @@ fn soak(options: &Options) -> Result<Done, String> {
     // No default test targets either.
     let groups = ["--test", "mixed_groups", "--", "--ignored", "--nocapture"];
     long = long.and(&tests("soak", &groups, options)?);
+    if !skips(options, "go") && !skips(options, "python") {
+        clients::suites()?;
+        long = long.and(&tests("soak", &["--test", "suites"], options)?);
+    }
     if !skips(options, "java") {
         long = long.and(&tests(
             "soak",

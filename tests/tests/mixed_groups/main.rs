@@ -24,7 +24,8 @@ const SEED: u64 = 5;
 /// Further ones in the long run.
 const SEEDS_OF_THE_LONG_RUN: std::ops::Range<u64> = 100..104;
 
-/// Those that are steady.
+/// Without kafka-python, which forgets its share when the answer to its SyncGroup comes while it does not poll:
+/// where members commit in the middle of a rebalance that may be, and only the long run takes the risk.
 const CLIENTS: [Client; 4] = [Highwater, Java, Librdkafka, FranzGo];
 const ALL: [Client; 5] = [Highwater, Java, Librdkafka, FranzGo, KafkaPython];
 
@@ -67,11 +68,9 @@ fn main() -> ExitCode {
     };
     let cooperative = [Java, Librdkafka];
     let trials = vec![
-        test("every_record_once_by_range", || {
-            play("range", &CLIENTS, None, seed())
-        }),
+        test("every_record_once_by_range", || play("range", &ALL, None, seed())),
         test("every_record_once_by_round_robin", || {
-            play("roundrobin", &CLIENTS, None, seed() + 1);
+            play("roundrobin", &ALL, None, seed() + 1);
         }),
         test("every_record_once_by_cooperative_sticky", || {
             play("cooperative-sticky", &CLIENTS, None, seed() + 2);

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::trace::{Carried, Event, Fact, NodeId, WorldFact};
-use crate::types::{BrokerId, Millis, TopicPartition};
+use crate::types::{BrokerId, Millis, NO_EPOCH, TopicPartition};
 
 pub use batches::{BatchList, BatchSpan};
 pub use client::ClientView;
@@ -198,7 +198,11 @@ impl ClusterView {
 
     fn apply_world(&mut self, fact: &WorldFact) -> bool {
         match fact {
-            WorldFact::BrokerStarted { broker } => set(&mut self.broker_mut(*broker).up, true),
+            WorldFact::BrokerStarted { broker } => {
+                // What it was is over; what its disk has is known when it opens it.
+                self.memory.forget_roles(*broker);
+                set(&mut self.broker_mut(*broker).up, true)
+            }
             WorldFact::BrokerCrashed { broker, .. } | WorldFact::BrokerStopped { broker, .. } => {
                 let seen = self.broker_mut(*broker);
                 (seen.up, seen.paused, seen.controller_epoch) = (false, false, None);
@@ -377,6 +381,17 @@ impl ClusterView {
 }
 
 impl Memory {
+    /// The broker begins anew: nobody has told it yet who leads.
+    fn forget_roles(&mut self, broker: BrokerId) {
+        for memory in self.partitions.values_mut() {
+            if memory.left.contains_key(&broker)
+                && let Some(left) = Arc::make_mut(memory).left.get_mut(&broker)
+            {
+                (left.role, left.leader_epoch) = (RoleView::Untold, NO_EPOCH);
+            }
+        }
+    }
+
     fn of(&mut self, partition: &TopicPartition) -> &mut PartitionMemory {
         if !self.partitions.contains_key(partition) {
             self.partitions.insert(partition.clone(), Arc::default());

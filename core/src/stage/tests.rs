@@ -202,6 +202,13 @@ fn what_a_leader_heard_is_on_its_row_and_dies_with_it() {
         ("crashed, was leader", 0)
     );
     assert_eq!(row.cells.len(), 3, "its log stays, as last known");
+    telling.world(WorldFact::BrokerStarted { broker: 1 });
+    let row = telling.stage(0).rows[0].clone();
+    assert_eq!(
+        (row.role, row.is_crowned()),
+        (Role::Untold, false),
+        "nobody has told it yet"
+    );
 }
 
 #[test]

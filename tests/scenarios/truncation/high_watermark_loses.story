@@ -50,7 +50,8 @@ focus    row:{at} promises
 | Left, broker 4 is the last of the ISR, so it leads, in epoch 2 from offset 3. The record is gone, though acks=all had promised it and everyone had it.
 
 moment   returned
-when     FollowerTruncates at={died.broker}
-say      Left, broker {at}, which had led first, is back. It must follow, and cuts its log to {to}: the last copy goes.
+when     LogTruncated at={died.broker}
+say      Left, broker {at}, which had led first, is back. It must follow now, and cuts its log from offset {from} to {to}, its own
+         high watermark: the last copy goes.
 focus    row:{at} promises
-| Left, broker 2, which had led first, is back. It must follow, and cuts its log to 0: the last copy goes.
+| Left, broker 2, which had led first, is back. It must follow now, and cuts its log from offset 4 to 0, its own high watermark: the last copy goes.

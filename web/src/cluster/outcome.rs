@@ -80,6 +80,9 @@ fn without_leader(run: &Run, fault: usize, facts: usize, before: &Stage, now: &S
         return None;
     }
     let since = run.ms_at(fault + 1);
+    if !is_led(now) && run.ms_at(facts) == since {
+        return None;
+    }
     if !is_led(now) {
         return Some(format!(
             "nobody leads since {}",

@@ -5,7 +5,7 @@ use highwater_core::sim::story::{MOST_FOCUS, MOST_WORDS};
 use highwater_core::stage::Stage;
 
 use super::*;
-use crate::cluster::SCENES;
+use crate::cluster::{SCENES, focus, jump, link};
 
 fn labs() -> impl Iterator<Item = ClusterLab> {
     SCENES.iter().map(|scene| ClusterLab::new(scene.name).unwrap())

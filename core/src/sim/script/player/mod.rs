@@ -5,6 +5,7 @@
 //! break, in that very command; else the first that breaks ends the script.
 
 mod act;
+mod compare;
 mod expect;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,14 +19,11 @@ use super::query::Sight;
 use crate::sim::Teller;
 use crate::sim::host::EPOCH_MS;
 use crate::sim::invariants::{Broken, Checker};
-use crate::sim::world::network::PacketId;
 use crate::sim::world::node::BrokerNode;
-use crate::sim::world::{
-    COORDINATION, FIRST_CLIENT, World, WorldOptions, true_batches, true_state, true_stored,
-};
-use crate::trace::{Event, EventId, Fact, NodeId};
+use crate::sim::world::{COORDINATION, FIRST_CLIENT, World, WorldOptions};
+use crate::trace::{Event, NodeId};
 use crate::types::{BrokerId, Millis, TopicPartition};
-use crate::view::{BatchList, BatchSpan, ClusterView, RoleView};
+use crate::view::{ClusterView, RoleView};
 
 /// Steps between two looks at everything.
 const WHOLE_EVERY: u64 = 256;
@@ -356,87 +354,6 @@ impl Player {
         {
             self.broke = Some(Break::now(world, broken, facts));
         }
-    }
-
-    /// What the facts tell must be what is, and each must follow from an earlier one.
-    fn compare(&mut self) -> Result<(), String> {
-        let Some(world) = self.world.as_ref().filter(|_| self.compares) else {
-            return Ok(());
-        };
-        let mut logs = BTreeSet::new();
-        let mut is_tree_changed = false;
-        for event in world.trace().since(self.looked_at) {
-            let Event { id, cause, fact, .. } = event;
-            match fact {
-                Fact::BatchWritten { partition, .. }
-                | Fact::LogTruncated { partition, .. }
-                | Fact::LogStartMoved { partition, .. }
-                | Fact::ReplicaOpened { partition, .. } => {
-                    logs.insert((id.node as BrokerId, partition.clone()));
-                }
-                Fact::CoordinationChanged { .. } | Fact::CoordinationOpened { .. } => is_tree_changed = true,
-                _ => {}
-            }
-            let last = self.known.get(&cause.node).copied().unwrap_or(0);
-            let is_sound = match *cause {
-                EventId::NONE => fact.is_root(),
-                cause => cause.seq <= last,
-            };
-            if !is_sound {
-                return Err(format!("it follows from nothing: {}", tell(event)));
-            }
-            self.known.insert(id.node, id.seq);
-        }
-        self.looked_at = world.trace().len();
-        let truth = true_state(world);
-        let told = self.view.known_by_nodes();
-        if told != truth {
-            return Err(format!("the facts tell\n{told}and it is\n{truth}"));
-        }
-        logs.iter()
-            .try_for_each(|(broker, partition)| self.compare_log(world, *broker, partition))?;
-        if is_tree_changed
-            && let Some(stored) = true_stored(world).filter(|stored| *stored != self.view.stored)
-        {
-            return Err(format!(
-                "the facts tell {:?}, stored is {stored:?}",
-                self.view.stored
-            ));
-        }
-        let there = world.packets_under_way();
-        let differs = |id: &&PacketId| match (self.view.packets.get(*id), there.get(*id)) {
-            (Some(told), Some((way, bytes))) => {
-                told.bytes != *bytes || way.is_some_and(|way| way != (told.from, told.to))
-            }
-            _ => true,
-        };
-        let all: BTreeSet<&PacketId> = self.view.packets.keys().chain(there.keys()).collect();
-        let differ: Vec<_> = all.into_iter().filter(|id| differs(id)).collect();
-        if !differ.is_empty() {
-            return Err(format!("packets {differ:?} are not under way as the facts tell"));
-        }
-        Ok(())
-    }
-
-    /// The batches that the facts tell must be those on the disk.
-    fn compare_log(&self, world: &World, broker: BrokerId, partition: &TopicPartition) -> Result<(), String> {
-        let Some(replica) = self.view.replica(broker, partition) else {
-            return Ok(());
-        };
-        // What is not written, or cut, or deleted, may yet come or go on the disk.
-        let within = |batches: &BatchList| -> Vec<BatchSpan> {
-            let is_there =
-                |batch: &&BatchSpan| batch.base < replica.log_end && batch.last >= replica.log_start;
-            batches.iter().filter(is_there).copied().collect()
-        };
-        let told = within(&replica.batches);
-        let there = within(&true_batches(world, broker, partition));
-        if told == there {
-            return Ok(());
-        }
-        Err(format!(
-            "{partition} on broker {broker}: the facts tell {told:?}, on the disk is {there:?}"
-        ))
     }
 
     /// The checks that read every disk; one that fails is looked for among the steps since the last.

@@ -1,7 +1,8 @@
 //! What a fault has cost: *was -> now -> cost*; and why the next leader is who it is.
 
-use highwater_core::stage::{IsrHolder, PromiseState, Stage};
+use highwater_core::stage::{IsrHolder, IsrLine, PromiseState, Stage};
 use highwater_core::trace::{ControlFact, Fact, WorldFact};
+use highwater_core::types::BrokerId;
 
 use super::pace::duration;
 use super::run::Run;
@@ -30,8 +31,8 @@ pub fn outcome(run: &Run, facts: usize, now: &Stage) -> Option<String> {
     };
     Some(format!(
         "was: {} \u{2192} now: {} \u{2192} cost: {cost}",
-        in_office(&before),
-        in_office(now)
+        in_office(&before, now),
+        in_office(now, &before)
     ))
 }
 
@@ -50,26 +51,42 @@ fn is_fault(fact: &Fact) -> bool {
     )
 }
 
-/// `broker 1 leads, ISR 1, 2, 3`.
-fn in_office(stage: &Stage) -> String {
-    let leader = stage
-        .rows
-        .iter()
-        .filter(|row| row.is_crowned())
-        .max_by_key(|row| row.epoch);
-    let Some(leader) = leader else {
+/// The leader in office, and its ISR.
+fn office(stage: &Stage) -> Option<(&str, &[BrokerId])> {
+    let crowned = stage.rows.iter().filter(|row| row.is_crowned());
+    let leader = crowned.max_by_key(|row| row.epoch)?;
+    let of_leader = |line: &&IsrLine| line.holder == IsrHolder::Leader(leader.broker);
+    let isr = stage.isrs.iter().find(of_leader);
+    Some((&leader.name, isr.map_or(&[][..], |line| &line.isr)))
+}
+
+/// Who led and who leads: `broker 1 leads, ISR 1, 2, 3`, the ISR only where it is another.
+fn in_office(stage: &Stage, other: &Stage) -> String {
+    let Some((leader, isr)) = office(stage) else {
         return "nobody leads".to_owned();
     };
-    let isr = stage
-        .isrs
-        .iter()
-        .find(|line| line.holder == IsrHolder::Leader(leader.broker));
-    let isr: Vec<String> = isr
-        .map_or(&[][..], |line| &line.isr)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    format!("{} leads, ISR {}", leader.name, isr.join(", "))
+    if office(other).is_some_and(|(_, other)| other == isr) {
+        return format!("{leader} leads");
+    }
+    let isr: Vec<String> = isr.iter().map(ToString::to_string).collect();
+    format!("{leader} leads, ISR {}", isr.join(", "))
+}
+
+/// How the partition stands, as a sentence: who leads, who is in sync, and what became of the promises.
+pub fn standing(stage: &Stage) -> String {
+    let promises = summary(stage);
+    let Some((leader, isr)) = office(stage) else {
+        return format!("nobody leads, and {promises}.");
+    };
+    let isr: Vec<String> = isr.iter().map(ToString::to_string).collect();
+    match &isr[..] {
+        [alone] => format!("{leader} leads, only {alone} is in sync, and {promises}."),
+        [many @ .., last] => format!(
+            "{leader} leads, in sync are {} and {last}, and {promises}.",
+            many.join(", ")
+        ),
+        [] => format!("{leader} leads, and {promises}."),
+    }
 }
 
 /// How long nobody led since the fault.

@@ -9,7 +9,7 @@ use super::{ClusterLab, Place, SideView};
 use crate::cluster::own::Own;
 use crate::cluster::run::Run;
 use crate::cluster::timeline::Stop;
-use crate::cluster::{focus, outcome};
+use crate::cluster::{focus, outcome, pace};
 
 impl ClusterLab {
     /// The sides that are shown here.
@@ -61,12 +61,22 @@ impl ClusterLab {
         }
     }
 
-    /// The sentence of the moment; in a run of one's own, what has just happened.
+    /// The sentence of the moment; in a run of one's own, how the cluster stands.
     pub fn sentence(&self) -> String {
         match self.told() {
             Some(told) => told.say.clone().unwrap_or_else(|why| why),
-            None => self.change().unwrap_or_default(),
+            None => self.own().map_or_else(String::new, |own| self.own_sentence(own)),
         }
+    }
+
+    fn own_sentence(&self, own: &Own) -> String {
+        let step = self.step_now();
+        let since = pace::duration(own.ms_at(step) - own.run.ms_at(own.from));
+        let stands = own.stage_at(step).map(|stage| outcome::standing(&stage));
+        format!(
+            "On your own, {since} after the story: {}",
+            stands.unwrap_or_default()
+        )
     }
 
     /// The fact that was seen last, where it is not the moment's own.

@@ -203,6 +203,13 @@ fn what_a_reader_does_is_a_run_that_is_kept_and_can_be_undone() {
         "{:?}",
         crashed.notice
     );
+    let said = crashed.sentence();
+    let promised = "and every promise is kept.";
+    assert!(
+        said.starts_with("On your own, 0 ms after") && said.ends_with(promised),
+        "{said}"
+    );
+    assert_ne!(crashed.change(), Some(said));
     let on = crashed.after(Wish::Step).after(Wish::Step);
     let back = on.after(Wish::Back);
     assert_eq!(described(&back.after(Wish::Step)), described(&on));

@@ -43,6 +43,7 @@ impl Producer {
         let rows = rows(&answer, sent);
         let mut leaders = Leaders::new();
         for batch in &sent.batches {
+            self.accumulator.landed(batch.batch);
             let row = rows.get(&batch.partition).copied().unwrap_or(&otherwise);
             self.batch_answered(cx, batch, row, &mut leaders);
             if self.config.max_in_flight == 1 {

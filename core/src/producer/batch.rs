@@ -89,8 +89,10 @@ pub(super) struct ProducerBatch {
     pub identity: Option<Identity>,
     /// It came of a batch that was too large.
     pub is_part: bool,
-    /// It waits in its partition's queue; else a request has it.
+    /// It waits in its partition's queue.
     pub is_queued: bool,
+    /// A request has it that is not answered yet.
+    pub is_under_way: bool,
     codec: Codec,
     write_limit: usize,
     /// What compression is expected to achieve.
@@ -123,6 +125,7 @@ impl ProducerBatch {
             identity: None,
             is_part: false,
             is_queued: false,
+            is_under_way: false,
             codec: compression.codec,
             write_limit,
             expected_ratio,

@@ -132,7 +132,7 @@ impl Producer {
             if due_ms > cx.now {
                 return self.wake_at(due_ms);
             }
-            let Some(batch) = self.accumulator.remove(id) else {
+            let Some(batch) = self.accumulator.expire(id) else {
                 return;
             };
             let error = ProducerError::Expired {

@@ -6,7 +6,8 @@
 //!
 //! Invariants
 //! - a batch is in its queue, or in a request, until it ends; then it is nowhere
-//! - memory is taken when a batch begins and given back once, when it ends
+//! - memory is taken when a batch begins and given back once, when it has ended and, if its time was over, no
+//!   request has it any more
 //! - numbered batches of a partition stay in the order of their numbers, before those without
 
 mod again;
@@ -64,6 +65,8 @@ pub(super) struct Accumulator {
     /// Every batch that has not ended.
     pub batches: BTreeMap<BatchId, ProducerBatch>,
     by_age: BTreeSet<(Millis, BatchId)>,
+    /// Memory of batches whose time was over while a request had them.
+    held_bytes: BTreeMap<BatchId, usize>,
     next_batch: BatchId,
     /// Partitions of which nothing goes out before the request that has their last batch has ended.
     pub muted: BTreeSet<TopicPartition>,
@@ -84,6 +87,7 @@ impl Accumulator {
             topics: BTreeMap::new(),
             batches: BTreeMap::new(),
             by_age: BTreeSet::new(),
+            held_bytes: BTreeMap::new(),
             next_batch: 0,
             muted: BTreeSet::new(),
             drained_last: BTreeMap::new(),
@@ -203,13 +207,39 @@ impl Accumulator {
 
     /// Ends a batch, whatever its fate: its memory is free again.
     pub fn remove(&mut self, id: BatchId) -> Option<ProducerBatch> {
+        let batch = self.forget(id)?;
+        self.memory_used -= batch.memory_bytes as u64;
+        Some(batch)
+    }
+
+    /// Ends a batch whose time is over. A request may have it still, and memory is not free before that has
+    /// its answer (KAFKA-19012).
+    pub fn expire(&mut self, id: BatchId) -> Option<ProducerBatch> {
+        if !self.batches.get(&id)?.is_under_way {
+            return self.remove(id);
+        }
+        let batch = self.forget(id)?;
+        self.held_bytes.insert(id, batch.memory_bytes);
+        Some(batch)
+    }
+
+    fn forget(&mut self, id: BatchId) -> Option<ProducerBatch> {
         let batch = self.batches.remove(&id)?;
         self.by_age.remove(&(batch.created_ms, id));
-        self.memory_used -= batch.memory_bytes as u64;
         if batch.is_queued {
             self.queue(&batch.partition).retain(|queued| *queued != id);
         }
         Some(batch)
+    }
+
+    /// The request that had the batch has its answer, or will have none.
+    pub fn landed(&mut self, id: BatchId) {
+        if let Some(bytes) = self.held_bytes.remove(&id) {
+            self.memory_used -= bytes as u64;
+        }
+        if let Some(batch) = self.batches.get_mut(&id) {
+            batch.is_under_way = false;
+        }
     }
 
     /// The batch that began first, with the time when it did.

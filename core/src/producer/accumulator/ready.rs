@@ -191,7 +191,7 @@ impl Accumulator {
         }
         let ratio = batch.seal();
         batch.sent_epoch = epoch;
-        batch.is_queued = false;
+        (batch.is_queued, batch.is_under_way) = (false, true);
         let (partition, bytes) = (batch.partition.clone(), batch.estimated_bytes());
         self.queue(&partition).pop_front();
         if let Some(ratio) = ratio {

@@ -277,6 +277,8 @@ fn a_record_that_is_not_acknowledged_in_time_fails_and_its_number_is_not_used_ag
             age_ms: 1_500,
         }
     );
+    assert!(!script.all_memory_is_back(), "a request has it still");
+    script.advance(1_000);
     assert!(script.all_memory_is_back());
     // Nobody knows whether it is stored: the next begins another epoch.
     let ids = script.send(0, &["b"]);

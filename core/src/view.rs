@@ -118,7 +118,12 @@ impl ClusterView {
             }
             Fact::ReplicaClosed { partition } => {
                 let seen = self.brokers.get_mut(&broker);
-                seen.is_some_and(|seen| seen.replicas.remove(partition).is_some())
+                let Some(replica) = seen.and_then(|seen| seen.replicas.remove(partition)) else {
+                    return false;
+                };
+                // Its directory may have failed, and be opened again with what lies in it.
+                self.memory.of(partition).closed.insert(broker, replica.batches);
+                true
             }
             fact => self.apply_replica(broker, fact),
         }
@@ -167,8 +172,10 @@ impl ClusterView {
             return false;
         };
         let memory = self.memory.of(partition);
-        let left = memory.left.remove(&broker).unwrap_or_default();
-        let batches = BatchList::opened(&left.batches, epochs, *log_start, *log_end);
+        let closed = memory.closed.remove(&broker).unwrap_or_default();
+        let left = memory.left.remove(&broker);
+        let known = left.map_or(closed, |left| left.batches);
+        let batches = BatchList::opened(&known, epochs, *log_start, *log_end);
         // Of a log that was there before anybody looked, the records get their numbers now.
         batches.iter().for_each(|batch| memory.name(batch, broker));
         let opened = ReplicaView {

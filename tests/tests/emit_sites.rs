@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use highwater_core::sim::script::player::Look;
-use highwater_core::sim::script::{pattern, random};
+use highwater_core::sim::script::{fact_names, pattern, random};
 use highwater_core::sim::{Player, Script};
 use highwater_lab::code;
 
@@ -125,35 +125,6 @@ fn sites() -> Sites {
     sites
 }
 
-/// The names of all kinds of facts, as their declarations have them.
-fn declared() -> BTreeSet<String> {
-    let folder = fs::read_dir(root().join("core/src/trace")).expect("read a folder");
-    let mut files: Vec<PathBuf> = folder.flatten().map(|entry| entry.path()).collect();
-    files.push(root().join("core/src/trace.rs"));
-    let mut names = BTreeSet::new();
-    for file in files {
-        let text = fs::read_to_string(&file).expect("read a source file");
-        let mut families = text.split("\npub enum ").skip(1);
-        let facts = families.find(|declaration| {
-            declaration
-                .split(' ')
-                .next()
-                .is_some_and(|name| name.ends_with("Fact"))
-        });
-        let body = facts
-            .and_then(|declaration| declaration.split_once("\n}"))
-            .map_or("", |(body, _)| body);
-        for line in body.lines().filter_map(|line| line.strip_prefix("    ")) {
-            let name: String = line.chars().take_while(char::is_ascii_alphanumeric).collect();
-            // A family within another holds facts and is none.
-            if name.starts_with(|first: char| first.is_ascii_uppercase()) && !line.contains("Fact)") {
-                names.insert(name);
-            }
-        }
-    }
-    names
-}
-
 /// Whether some line of the core emits it.
 fn is_emitted(folder: &Path, name: &str) -> bool {
     let entries = fs::read_dir(folder).expect("read a folder").flatten();
@@ -171,10 +142,7 @@ fn is_emitted(folder: &Path, name: &str) -> bool {
 #[test]
 fn every_kind_of_fact_names_the_line_that_emits_it() {
     let sites = sites();
-    let unreached: Vec<String> = declared()
-        .into_iter()
-        .filter(|name| !sites.contains_key(name))
-        .collect();
+    let unreached: Vec<&str> = fact_names().filter(|name| !sites.contains_key(*name)).collect();
     let mut wrong = Vec::new();
     for (name, places) in &sites {
         for (file, line) in places {

@@ -486,9 +486,12 @@ fn the_index_of_a_simulated_broker_that_stopped() {
     const SCRIPT: &str = "brokers 3
 setting log.index.interval.bytes=1
 topic t partitions 1 replicas 3
-produce t-0 2 acks=all
-produce t-0 2 acks=all
-produce t-0 2 acks=all
+producer p acks=all linger.ms=5
+produce t-0 2 by p
+settle
+produce t-0 2 by p
+settle
+produce t-0 2 by p
 settle
 stop 1
 run 2s

@@ -32,6 +32,8 @@ pub struct PartitionMemory {
     cuts: VecDeque<Cut>,
     /// Replicas of brokers that are down, as they were last.
     pub(super) left: BTreeMap<BrokerId, ReplicaView>,
+    /// Batches of replicas that a running broker closed, as they were last.
+    pub(super) closed: BTreeMap<BrokerId, BatchList>,
 }
 
 /// Records with consecutive numbers.

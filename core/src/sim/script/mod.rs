@@ -27,6 +27,7 @@
 
 mod clients;
 pub mod command;
+mod fact_names;
 pub mod hashes;
 mod parse;
 pub mod pattern;
@@ -42,6 +43,7 @@ mod tests;
 mod write;
 
 pub use command::{BadScript, Command, Line, Script};
+pub use fact_names::fact_names;
 pub use pattern::Pattern;
 pub use player::{Failure, Player};
 pub use query::{Query, Sight};

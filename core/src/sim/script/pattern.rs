@@ -10,9 +10,10 @@ use std::fmt::{self, Write};
 
 use serde_json::Value;
 
+use super::fact_names;
 use super::query::NONE;
 use crate::sim::host::EPOCH_MS;
-use crate::trace::{ClientFact, ConsumerFact, ControlFact, Event, Fact, GroupFact, ProducerFact, WorldFact};
+use crate::trace::{Event, Fact};
 
 /// A description that facts match or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,19 +216,8 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// Whether there is such a fact: asked of their form for machines, so that no second list is kept.
 fn is_fact(name: &str) -> bool {
-    let text = format!("{{\"{name}\":{{}}}}");
-    fn unknown<T>(result: Result<T, serde_json::Error>) -> bool {
-        result.is_err_and(|error| error.to_string().starts_with("unknown variant"))
-    }
-    !unknown(serde_json::from_str::<Fact>(&text))
-        || !unknown(serde_json::from_str::<WorldFact>(&text))
-        || !unknown(serde_json::from_str::<ControlFact>(&text))
-        || !unknown(serde_json::from_str::<GroupFact>(&text))
-        || !unknown(serde_json::from_str::<ClientFact>(&text))
-        || !unknown(serde_json::from_str::<ProducerFact>(&text))
-        || !unknown(serde_json::from_str::<ConsumerFact>(&text))
+    fact_names().any(|known| known == name)
 }
 
 fn is_named(fact: &Fact, name: &str) -> bool {
@@ -273,7 +263,7 @@ impl Write for Prefix<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{EventId, HighWatermarkBasis, Site};
+    use crate::trace::{ControlFact, EventId, HighWatermarkBasis, Site, WorldFact};
     use crate::types::TopicPartition;
 
     fn event(fact: Fact) -> Event {

@@ -8,6 +8,9 @@ use std::process::{Child, Command, Stdio};
 use fantoccini::{Client, ClientBuilder};
 use serde_json::{Value, json};
 
+/// Ports that others can have taken under IPv6, one after the other, before it is no chance any more.
+const MOST_STARTS: usize = 8;
+
 /// A running chromedriver.
 pub struct Driver {
     child: Child,
@@ -16,7 +19,22 @@ pub struct Driver {
 
 impl Driver {
     /// Starts it and waits until it says on which port it listens.
+    ///
+    /// It takes a free port of IPv4 and wants the same of IPv6; it ends when another process has
+    /// that, as happens when many tests take ports at once, and is then started again.
     pub fn start() -> Self {
+        let mut last_said = String::new();
+        for _ in 0..MOST_STARTS {
+            match Self::start_once() {
+                Ok(driver) => return driver,
+                Err(said) => last_said = said,
+            }
+        }
+        panic!("chromedriver ended {MOST_STARTS} times before it listened; it last said: {last_said}");
+    }
+
+    /// `Err` has the last line of one that ended before it listened.
+    fn start_once() -> Result<Self, String> {
         let mut child = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -25,16 +43,17 @@ impl Driver {
             .expect("start chromedriver: `cargo xtask test --install` gets it");
         let stdout = child.stdout.take().expect("stdout is piped");
         let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        let port = lines.find_map(|line| {
-            let (_, port) = line.split_once("started successfully on port ")?;
-            port.trim_end_matches('.').parse().ok()
-        });
-        // What it says later must find a reader, or it blocks.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self {
-            port: port.expect("chromedriver names its port"),
-            child,
+        let mut said = String::new();
+        for line in lines.by_ref() {
+            if let Some(port) = port_in(&line) {
+                // What it says later must find a reader, or it blocks.
+                std::thread::spawn(move || lines.for_each(drop));
+                return Ok(Self { child, port });
+            }
+            said = line;
         }
+        child.wait().expect("wait for chromedriver");
+        Err(said)
     }
 
     /// Opens a headless session whose console and exceptions are kept for [`Session::complaints`].
@@ -52,6 +71,11 @@ impl Driver {
             .expect("open a browser");
         Session { client }
     }
+}
+
+fn port_in(line: &str) -> Option<u16> {
+    let (_, port) = line.split_once("started successfully on port ")?;
+    port.trim_end_matches('.').parse().ok()
 }
 
 impl Drop for Driver {

@@ -26,6 +26,14 @@ pub const NEEDS: &[Need] = &[
         packages: &["kcat"],
     },
     Need {
+        // Typed on the pages, as kcat is.
+        name: "curl",
+        step: "clients",
+        clients: &["kcat"],
+        check: &["curl", "--version"],
+        packages: &["curl"],
+    },
+    Need {
         name: "Python with venv",
         step: "clients",
         clients: &["python", "go"],

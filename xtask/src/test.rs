@@ -332,7 +332,10 @@ fn real_clients(options: &Options) -> Result<Done, String> {
             clients::prepare(name)?;
         }
     }
-    let mut arguments = vec!["--test", "clients", "--test", "pages", "--test", "mixed_groups"];
+    let mut arguments = vec!["--test", "clients", "--test", "mixed_groups"];
+    if !skips(options, "kcat") {
+        arguments.extend(["--test", "pages"]);
+    }
     if !skips(options, "java") {
         arguments.extend(["--test", "java_assignors", "--test", "java_producer"]);
         arguments.extend(["--test", "kafka_reads_our_files"]);

@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use highwater_tests::broker::TestBroker;
+use highwater_tests::repository;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// In the order of the table's rows, with the words that the table has for them.
@@ -108,12 +109,6 @@ const CLIENTS: &[Client] = &[
         command: || Command::new(repository().join("target/clients/go/probe")),
     },
 ];
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."))
-}
 
 fn python(program: &str) -> Command {
     let mut command = Command::new(repository().join("target/clients/python/bin/python"));

@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use highwater_core::sim::script::player::Look;
 use highwater_core::sim::script::{fact_names, pattern, random};
 use highwater_core::sim::{Player, Script};
 use highwater_lab::code;
+use highwater_tests::repository;
 
 /// Worlds that chance writes, besides the scenarios.
 const SEEDS: std::ops::Range<u64> = 1..40;
@@ -79,10 +80,6 @@ const ELSEWHERE: [&str; 1] = ["Throttled"];
 /// Where facts were emitted, by the facts' names: file and line.
 type Sites = BTreeMap<String, BTreeSet<(&'static str, u32)>>;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 fn scripts(dir: &Path, found: &mut Vec<Script>) {
     for entry in fs::read_dir(dir).expect("read a folder").flatten() {
         let path = entry.path();
@@ -97,7 +94,7 @@ fn scripts(dir: &Path, found: &mut Vec<Script>) {
 
 fn sites() -> Sites {
     let mut all = Vec::new();
-    scripts(&root().join("tests/scenarios"), &mut all);
+    scripts(&repository().join("tests/scenarios"), &mut all);
     all.extend(SEEDS.map(|seed| Script::parse(&random::script(seed)).expect("a script")));
     all.extend(MORE.map(|text| Script::parse(text).expect("a script")));
     let mut sites = Sites::new();
@@ -146,7 +143,7 @@ fn every_kind_of_fact_names_the_line_that_emits_it() {
     let mut wrong = Vec::new();
     for (name, places) in &sites {
         for (file, line) in places {
-            let source = fs::read_to_string(root().join(file)).expect("read a source file");
+            let source = fs::read_to_string(repository().join(file)).expect("read a source file");
             if code::excerpt(&source, *line as usize, name).is_none() {
                 wrong.push(format!("{file}:{line} does not name {name}"));
             }
@@ -155,6 +152,6 @@ fn every_kind_of_fact_names_the_line_that_emits_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(unreached, ELSEWHERE, "no script reaches the former");
     for name in ELSEWHERE {
-        assert!(is_emitted(&root().join("core/src"), name), "{name}");
+        assert!(is_emitted(&repository().join("core/src"), name), "{name}");
     }
 }

@@ -11,6 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use highwater_tests::broker::{TestBroker, free_port, free_ports};
+use highwater_tests::repository;
 
 /// A test that passes on Kafka.
 struct Judge {
@@ -31,12 +32,6 @@ fn clients(part: &str) -> PathBuf {
 
 fn built(part: &str) -> PathBuf {
     repository().join("target/clients/suites").join(part)
-}
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."))
 }
 
 fn judges(file: &str) -> Vec<Judge> {

@@ -28,6 +28,7 @@ pub mod picture;
 pub mod places;
 pub mod say;
 pub mod scene;
+pub mod sealed;
 pub mod spot;
 pub mod steps;
 pub mod strip;

@@ -3,10 +3,9 @@
 //! `scene=log-grows&set=512-4096&run=story&at=5&sum=89ab12cd`; a run of one's own is its actions,
 //! blanks as `-`, apart by `.`.
 
-use highwater_core::record::crc::crc32c;
-
 use crate::actions::{Action, Settings};
 use crate::scene;
+use crate::sealed::{Parts, seal};
 use crate::spot::{MOST_ACTIONS, Run, Spot};
 
 /// The link's part behind the `#`.
@@ -30,33 +29,24 @@ pub fn write(spot: &Spot) -> String {
         scene::NAME,
         spot.at
     );
-    let sum = crc32c(text.as_bytes());
-    format!("{text}&sum={sum:08x}")
+    seal(&text)
 }
 
 /// The place that a link names; `Err` says what is wrong with it.
 pub fn read(text: &str) -> Result<Spot, String> {
-    let (body, sum) = text.rsplit_once("&sum=").ok_or("it has no checksum")?;
-    if format!("{:08x}", crc32c(body.as_bytes())) != sum {
-        return Err("its checksum does not fit, a part is missing or changed".to_owned());
-    }
-    let part = |name: &str| {
-        let mut parts = body.split('&').filter_map(|part| part.split_once('='));
-        let found = parts.find(|(key, _)| *key == name).map(|(_, value)| value);
-        found.ok_or_else(|| format!("it has no `{name}`"))
-    };
-    let scene = part("scene")?;
+    let parts = Parts::open(text)?;
+    let scene = parts.get("scene")?;
     if scene != scene::NAME {
         return Err(format!("there is no scene `{scene}`"));
     }
-    let run = match part("run")? {
+    let run = match parts.get("run")? {
         "story" => Run::Story,
         own => Run::Own(actions(own)?),
     };
     Ok(Spot {
-        settings: settings(part("set")?)?,
+        settings: settings(parts.get("set")?)?,
         run,
-        at: part("at")?.parse().map_err(|_| "its place is no number")?,
+        at: parts.get("at")?.parse().map_err(|_| "its place is no number")?,
     })
 }
 
@@ -92,6 +82,7 @@ fn actions(text: &str) -> Result<Vec<Action>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sealed::assert_damage_is_noticed;
 
     fn spots() -> Vec<Spot> {
         let own = ["append 3 6 20 zstd", "roll", "find 7", "reveal"];
@@ -133,18 +124,8 @@ mod tests {
     #[test]
     fn every_damage_is_noticed() {
         for spot in spots() {
-            let text = write(&spot);
-            for at in 0..text.len() {
-                assert!(read(&text[..at]).is_err(), "cut at {at}");
-                let mut changed = text.clone().into_bytes();
-                changed[at] ^= 1;
-                assert!(
-                    read(&String::from_utf8(changed).unwrap()).is_err(),
-                    "changed at {at}"
-                );
-            }
+            assert_damage_is_noticed(&write(&spot), read);
         }
-        let sealed = |text: &str| format!("{text}&sum={:08x}", crc32c(text.as_bytes()));
         for text in [
             "scene=other&set=512-4096&run=story&at=0",
             "scene=log-grows&set=1-1&run=story&at=0",
@@ -152,7 +133,7 @@ mod tests {
             "scene=log-grows&set=512-4096&run=story&at=x",
             "scene=log-grows&set=512-4096&at=0",
         ] {
-            assert!(read(&sealed(text)).is_err(), "{text}");
+            assert!(read(&seal(text)).is_err(), "{text}");
         }
     }
 }

@@ -64,7 +64,7 @@ impl Broker {
                 log_end_offset: log.log_end(),
                 high_watermark: partition.high_watermark(),
                 segments: log.closed_segments().len() + 1,
-                leads: leader_figures(partition, log.config().min_insync_replicas),
+                leads: leader_figures(partition),
             })
         });
         let next = (end < topics.next_partition()).then_some(end);
@@ -87,11 +87,10 @@ impl Broker {
     }
 }
 
-fn leader_figures(partition: &Partition, min_insync_replicas: u32) -> Option<LeaderFigures> {
-    let replicas = partition.replicas().len();
-    partition.is_leader().then(|| LeaderFigures {
-        replicas,
+fn leader_figures(partition: &Partition) -> Option<LeaderFigures> {
+    Some(LeaderFigures {
+        least_in_sync: partition.effective_min_isr()?,
+        replicas: partition.replicas().len(),
         in_sync: partition.isr().len(),
-        least_in_sync: replicas.min(min_insync_replicas as usize),
     })
 }

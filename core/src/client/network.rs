@@ -343,11 +343,10 @@ impl<P> Network<P> {
             }
         });
         let cause = cx.cause;
-        let address = format!("{}:{}", node.host, node.port);
         cx.cause = cx.emit(|| {
             Fact::Client(ClientFact::ConnectionOpened {
                 node: node.id,
-                address,
+                address: format!("{}:{}", node.host, node.port),
             })
         });
         // It fits the wire: all that is in it is short and ours.

@@ -130,6 +130,16 @@ pub fn partition_state(name: &str, partition: PartitionIndex) -> String {
     format!("{TOPICS}/{name}/partitions/{partition}/state")
 }
 
+/// The partition whose state lies there; `None` for any other path.
+pub fn partition_of_state(path: &str) -> Option<TopicPartition> {
+    let inner = path
+        .strip_prefix(TOPICS)?
+        .strip_prefix('/')?
+        .strip_suffix("/state")?;
+    let (topic, number) = inner.split_once("/partitions/")?;
+    Some(TopicPartition::new(topic, number.parse().ok()?))
+}
+
 pub fn topic_config(name: &str) -> String {
     format!("{TOPIC_CONFIGS}/{name}")
 }

@@ -236,6 +236,15 @@ impl Partition {
         matches!(self.role, Role::Leader(_))
     }
 
+    /// Replicas that must be in sync for acks=all; `None` when this one does not lead, or has no log.
+    pub fn effective_min_isr(&self) -> Option<usize> {
+        let min = self.log().ok()?.config().min_insync_replicas;
+        match &self.role {
+            Role::Leader(leader) => Some(leader.effective_min_isr(min)),
+            _ => None,
+        }
+    }
+
     /// The leader as far as this replica was told; `None` when there is none, or nobody has said.
     pub fn leader(&self, shared: &Replication) -> Option<BrokerId> {
         match &self.role {

@@ -136,6 +136,30 @@ impl Stage {
         all
     }
 
+    /// Whether nothing differs but what is on its way, which moves by itself.
+    pub fn is_same_but_for_messages(&self, other: &Self) -> bool {
+        let Self {
+            partition,
+            figures,
+            cut_links,
+            offsets,
+            folded,
+            promises,
+            isrs,
+            rows,
+            messages: _,
+            idle: _,
+        } = self;
+        *partition == other.partition
+            && *figures == other.figures
+            && *cut_links == other.cut_links
+            && *offsets == other.offsets
+            && *folded == other.folded
+            && *promises == other.promises
+            && *isrs == other.isrs
+            && *rows == other.rows
+    }
+
     /// The texts of all elements: the stage for whoever has no picture.
     pub fn describe(&self) -> Vec<String> {
         self.elements().into_iter().map(|element| element.say).collect()

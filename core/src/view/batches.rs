@@ -23,6 +23,19 @@ pub struct BatchSpan {
     pub segment: Offset,
 }
 
+#[cfg(test)]
+impl BatchSpan {
+    /// In the first segment.
+    pub fn new(base: Offset, last: Offset, epoch: LeaderEpoch) -> Self {
+        Self {
+            base,
+            last,
+            epoch,
+            segment: 0,
+        }
+    }
+}
+
 /// The batches of a log; copies share them until one changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchList(Arc<Vec<BatchSpan>>);
@@ -116,15 +129,6 @@ impl FromIterator<BatchSpan> for BatchList {
 mod tests {
     use super::*;
 
-    fn span(base: Offset, last: Offset, epoch: LeaderEpoch) -> BatchSpan {
-        BatchSpan {
-            base,
-            last,
-            epoch,
-            segment: 0,
-        }
-    }
-
     fn spans(list: &BatchList) -> Vec<(Offset, Offset, LeaderEpoch)> {
         list.iter()
             .map(|batch| (batch.base, batch.last, batch.epoch))
@@ -133,9 +137,13 @@ mod tests {
 
     #[test]
     fn a_record_is_found_by_offset_and_epoch() {
-        let list: BatchList = [span(0, 2, 0), span(3, 3, 0), span(5, 9, 2)]
-            .into_iter()
-            .collect();
+        let list: BatchList = [
+            BatchSpan::new(0, 2, 0),
+            BatchSpan::new(3, 3, 0),
+            BatchSpan::new(5, 9, 2),
+        ]
+        .into_iter()
+        .collect();
         assert!(list.holds(2, 0) && list.holds(9, 2));
         assert!(!list.holds(2, 1) && !list.holds(4, 0) && !list.holds(10, 2));
         let within: Vec<_> = list.between(1, 6).map(|batch| (batch.base, batch.last)).collect();
@@ -144,7 +152,9 @@ mod tests {
 
     #[test]
     fn a_log_loses_whole_batches_at_both_ends() {
-        let mut list: BatchList = [span(0, 2, 0), span(3, 5, 0)].into_iter().collect();
+        let mut list: BatchList = [BatchSpan::new(0, 2, 0), BatchSpan::new(3, 5, 0)]
+            .into_iter()
+            .collect();
         let before = list.clone();
         list.cut_back(4);
         assert_eq!(spans(&list), [(0, 2, 0)]);
@@ -157,9 +167,13 @@ mod tests {
 
     #[test]
     fn an_opened_log_has_what_was_known_where_the_epochs_agree() {
-        let known: BatchList = [span(0, 2, 0), span(3, 4, 0), span(5, 5, 1)]
-            .into_iter()
-            .collect();
+        let known: BatchList = [
+            BatchSpan::new(0, 2, 0),
+            BatchSpan::new(3, 4, 0),
+            BatchSpan::new(5, 5, 1),
+        ]
+        .into_iter()
+        .collect();
         let same = BatchList::opened(&known, &[(0, 0), (1, 5)], 0, 6);
         assert_eq!(same, known);
         let shorter = BatchList::opened(&known, &[(0, 0)], 0, 3);

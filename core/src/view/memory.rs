@@ -211,23 +211,14 @@ impl PartitionMemory {
 mod tests {
     use super::*;
 
-    fn span(base: Offset, last: Offset, epoch: LeaderEpoch) -> BatchSpan {
-        BatchSpan {
-            base,
-            last,
-            epoch,
-            segment: 0,
-        }
-    }
-
     #[test]
     fn a_rewritten_offset_has_another_number() {
         let mut memory = PartitionMemory::default();
-        memory.name(&span(0, 4, 0), 1);
-        memory.name(&span(5, 5, 0), 1);
-        memory.name(&span(0, 4, 0), 2);
+        memory.name(&BatchSpan::new(0, 4, 0), 1);
+        memory.name(&BatchSpan::new(5, 5, 0), 1);
+        memory.name(&BatchSpan::new(0, 4, 0), 2);
         assert_eq!(memory.runs.len(), 1, "a follower's copy is the same record");
-        memory.name(&span(5, 6, 1), 2);
+        memory.name(&BatchSpan::new(5, 6, 1), 2);
         assert_eq!(memory.number(5, 0), Some(5));
         assert_eq!((memory.number(5, 1), memory.number(6, 1)), (Some(6), Some(7)));
         assert_eq!(memory.number(7, 1), None);
@@ -236,11 +227,11 @@ mod tests {
     #[test]
     fn a_promise_is_broken_by_a_leader_without_the_record_and_stays_so() {
         let mut memory = PartitionMemory::default();
-        memory.name(&span(0, 5, 0), 1);
+        memory.name(&BatchSpan::new(0, 5, 0), 1);
         memory.promise(0, 5, -1, 1);
         memory.promise(5, 1, -1, 1);
         assert_eq!(memory.promises().len(), 1);
-        let short: BatchList = [span(0, 4, 0)].into_iter().collect();
+        let short: BatchList = [BatchSpan::new(0, 4, 0)].into_iter().collect();
         memory.judge(0, 5, &short);
         let broken: Vec<_> = memory
             .promises()
@@ -248,7 +239,7 @@ mod tests {
             .map(|made| (made.base, made.last, made.broken))
             .collect();
         assert_eq!(broken, [(0, 4, false), (5, 5, true)]);
-        let whole: BatchList = [span(0, 5, 0)].into_iter().collect();
+        let whole: BatchList = [BatchSpan::new(0, 5, 0)].into_iter().collect();
         memory.judge(0, 6, &whole);
         assert!(memory.promises()[1].broken);
     }
@@ -256,8 +247,8 @@ mod tests {
     #[test]
     fn a_late_answer_speaks_of_the_record_of_who_gave_it() {
         let mut memory = PartitionMemory::default();
-        memory.name(&span(0, 0, 0), 1);
-        memory.name(&span(0, 0, 1), 2);
+        memory.name(&BatchSpan::new(0, 0, 0), 1);
+        memory.name(&BatchSpan::new(0, 0, 1), 2);
         memory.promise(0, 1, 1, 1);
         assert_eq!(memory.promises()[0].epoch, 0);
         memory.promise(0, 1, 1, 2);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::by_name;
-use crate::metadata::nodes::PartitionState;
+use crate::metadata::nodes::{self, PartitionState};
 use crate::types::{BrokerId, LeaderEpoch, TopicPartition};
 
 /// The tree of the coordination service, as far as it is shown.
@@ -85,12 +85,7 @@ fn place_of(path: &str) -> Option<Place> {
     if let Some(id) = path.strip_prefix("/brokers/ids/") {
         return Some(Place::Broker(id.parse().ok()?));
     }
-    let (topic, number) = path
-        .strip_prefix("/brokers/topics/")?
-        .strip_suffix("/state")?
-        .split_once("/partitions/")?;
-    let partition = TopicPartition::new(topic, number.parse().ok()?);
-    Some(Place::Partition(partition))
+    nodes::partition_of_state(path).map(Place::Partition)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use bytes::Bytes;
 use highwater_core::protocol::messages::{DescribeGroupsRequest, message};
 use highwater_core::protocol::{RequestBody, ResponseBody, StrBytes, decode_response, encode_request};
 use highwater_core::types::Uuid;
@@ -67,11 +68,7 @@ impl Asker {
         body: &RequestBody,
         member: Option<&'static str>,
     ) -> (String, String) {
-        let frame = encode_request(&header(body.api(), version, number), body);
-        let frame = frame.expect("a request that can be encoded");
-        // The number depends on what is asked before.
-        let hex: String = frame[12..].iter().map(|byte| format!("{byte:02x}")).collect();
-        let hex = self.without_ids(hex);
+        let (frame, hex) = self.encoded(number, version, body);
         let answer = loop {
             let answer = self.answer_to(version, body, &frame, member);
             // A broker that has just started cannot do all at once.
@@ -82,18 +79,25 @@ impl Asker {
         (hex, answer)
     }
 
-    /// Asks what is answered only after more was asked; the request's bytes.
-    pub fn ask_on(&mut self, number: i32, version: i16, body: &RequestBody) -> String {
+    /// The request's frame, and its bytes as the file of answers has them.
+    fn encoded(&self, number: i32, version: i16, body: &RequestBody) -> (Bytes, String) {
         let frame = encode_request(&header(body.api(), version, number), body);
         let frame = frame.expect("a request that can be encoded");
+        // The number depends on what is asked before.
+        let hex: String = frame[12..].iter().map(|byte| format!("{byte:02x}")).collect();
+        (frame, self.without_ids(hex))
+    }
+
+    /// Asks what is answered only after more was asked; the request's bytes.
+    pub fn ask_on(&mut self, number: i32, version: i16, body: &RequestBody) -> String {
+        let (frame, hex) = self.encoded(number, version, body);
         let mut client = WireClient::connect(&self.bootstrap);
         client.send_raw(&frame);
         self.waiting.push(client);
         if let RequestBody::JoinGroup(joins) = body {
             self.wait_for_rebalance(&joins.group_id);
         }
-        let hex: String = frame[12..].iter().map(|byte| format!("{byte:02x}")).collect();
-        self.without_ids(hex)
+        hex
     }
 
     /// The answer to the first such request.

@@ -16,7 +16,7 @@ mod group_requests;
 mod requests;
 mod rows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -88,11 +88,20 @@ fn answers_are_those_of_kafka_but_for_the_rows_of_differences() {
     assert_eq!(answers.len(), kafkas.len(), "every case of the file is asked");
 }
 
+/// A request whose answer comes only after another was asked.
+struct Late {
+    /// That one's number.
+    after: i32,
+    name: String,
+    request: String,
+    version: i16,
+    body: RequestBody,
+}
+
 fn ask_all(bootstrap: &str, is_kafka: bool) -> Answers {
     let mut asker = Asker::connect(bootstrap, is_kafka);
     let mut answers = Answers::new();
-    // Cases whose answer is still to come: after so many more requests.
-    let mut late: Vec<(usize, String, String, i16, RequestBody)> = Vec::new();
+    let mut late: VecDeque<Late> = VecDeque::new();
     for (number, case) in (1..).zip(all()) {
         let body = (case.ask)(&asker);
         let name = format!("{} {}: {}", body.api(), case.version, case.name);
@@ -106,16 +115,18 @@ fn ask_all(bootstrap: &str, is_kafka: bool) -> Answers {
             Answered::AtOnce => take(name, asker.ask(number, case.version, &body, case.member)),
             Answered::After(more) => {
                 let request = asker.ask_on(number, case.version, &body);
-                late.push((more + 1, name, request, case.version, body));
+                late.push_back(Late {
+                    after: number + more,
+                    name,
+                    request,
+                    version: case.version,
+                    body,
+                });
             }
         }
-        for waiting in &mut late {
-            waiting.0 -= 1;
-        }
-        if late.first().is_some_and(|waiting| waiting.0 == 0) {
-            let (_, name, request, version, body) = late.remove(0);
-            let answer = asker.late_answer(version, &body);
-            take(name, (request, answer));
+        if let Some(due) = late.pop_front_if(|first| first.after == number) {
+            let answer = asker.late_answer(due.version, &due.body);
+            take(due.name, (due.request, answer));
         }
         if let Some(topics) = case.settle {
             asker.wait_for(topics);

@@ -3,10 +3,11 @@
 //! Invariant: no process outlives the value
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use highwater_tests::repository;
 
 use crate::diary::{Diary, Line};
 
@@ -74,10 +75,6 @@ impl Client {
             }
         }
     }
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// What a member is to join, and how.

@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use highwater_tests::broker::{TestBroker, binary, free_ports};
+use highwater_tests::repository;
 
 use blocks::{commands, is_same};
 use filters::filtered;
@@ -26,14 +27,10 @@ const RUNS_ALREADY: &str = "cargo xtask";
 /// The longest that a command may take, given to `timeout`.
 const MOST_S: &str = "60";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 /// All pages with commands.
 fn pages() -> Vec<PathBuf> {
-    let mut pages = vec![root().join("README.md")];
-    let chapters = std::fs::read_dir(root().join("book/src")).expect("read the book's folder");
+    let mut pages = vec![repository().join("README.md")];
+    let chapters = std::fs::read_dir(repository().join("book/src")).expect("read the book's folder");
     pages.extend(chapters.flatten().map(|entry| entry.path()));
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
     pages.sort();

@@ -6,7 +6,7 @@
 //!
 //! A link opens exactly, if the run still has the facts that it had; else at its moment; else at the start.
 
-use highwater_core::record::crc::crc32c;
+use crate::sealed::{Parts, part, seal};
 
 /// Actions in one link.
 pub const MOST_ACTIONS: usize = 200;
@@ -48,32 +48,22 @@ pub fn write(spot: &Spot) -> String {
         let actions: Vec<String> = own.actions.iter().map(|words| words.replace(' ', "_")).collect();
         text += &format!("&side={}&from={}&do={}", own.side, own.from, actions.join("~"));
     }
-    let sum = crc32c(text.as_bytes());
-    format!("{text}&sum={sum:08x}")
+    seal(&text)
 }
 
 /// Whether the link is one of a cluster's scene; another kind of scene has links of its own.
 pub fn scene_of(text: &str) -> Option<&str> {
-    let mut parts = text.split('&').filter_map(|part| part.split_once('='));
-    parts.find(|(key, _)| *key == "scene").map(|(_, value)| value)
+    part(text, "scene")
 }
 
 /// The place that a link names; `Err` says what is wrong with it.
 pub fn read(text: &str) -> Result<Spot, String> {
-    let (body, sum) = text.rsplit_once("&sum=").ok_or("it has no checksum")?;
-    if format!("{:08x}", crc32c(body.as_bytes())) != sum {
-        return Err("its checksum does not fit, a part is missing or changed".to_owned());
-    }
-    let find = |name: &str| {
-        let mut parts = body.split('&').filter_map(|part| part.split_once('='));
-        parts.find(|(key, _)| *key == name).map(|(_, value)| value)
-    };
-    let part = |name: &str| find(name).ok_or_else(|| format!("it has no `{name}`"));
+    let parts = Parts::open(text)?;
     let number = |name: &str| -> Result<usize, String> {
-        let text = part(name)?;
+        let text = parts.get(name)?;
         text.parse().map_err(|_| format!("its `{name}` is no number"))
     };
-    let own = match find("do") {
+    let own = match parts.find("do") {
         None => None,
         Some(actions) => Some(OwnSpot {
             side: number("side")?,
@@ -82,11 +72,11 @@ pub fn read(text: &str) -> Result<Spot, String> {
         }),
     };
     Ok(Spot {
-        scene: part("scene")?.to_owned(),
-        moment: part("moment")?.to_owned(),
+        scene: parts.get("scene")?.to_owned(),
+        moment: parts.get("moment")?.to_owned(),
         at: number("at")?,
         own,
-        hash: u64::from_str_radix(part("hash")?, 16).map_err(|_| "its hash is no number")?,
+        hash: u64::from_str_radix(parts.get("hash")?, 16).map_err(|_| "its hash is no number")?,
     })
 }
 
@@ -102,6 +92,7 @@ fn read_actions(text: &str) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sealed::assert_damage_is_noticed;
 
     fn spots() -> [Spot; 2] {
         let story = Spot {
@@ -135,24 +126,14 @@ mod tests {
     #[test]
     fn every_damage_is_noticed() {
         for spot in spots() {
-            let text = write(&spot);
-            for at in 0..text.len() {
-                assert!(read(&text[..at]).is_err(), "cut at {at}");
-                let mut changed = text.clone().into_bytes();
-                changed[at] ^= 1;
-                assert!(
-                    read(&String::from_utf8(changed).unwrap()).is_err(),
-                    "changed at {at}"
-                );
-            }
+            assert_damage_is_noticed(&write(&spot), read);
         }
         for text in [
             "scene=a&moment=&at=x&hash=0",
             "scene=a&moment=&at=1&hash=y",
             "moment=&at=1&hash=0",
         ] {
-            let sealed = format!("{text}&sum={:08x}", crc32c(text.as_bytes()));
-            assert!(read(&sealed).is_err(), "{text}");
+            assert!(read(&seal(text)).is_err(), "{text}");
         }
     }
 }

@@ -234,15 +234,11 @@ pub fn stops(run: &Run, from: usize, to: usize) -> Vec<SideStop> {
         if !is_visible && moment.is_none() && facts != from {
             continue;
         }
-        let so_far = told.iter().filter(|told| told.facts <= facts).count();
-        // What the moment before the present one had not cut yet.
-        let cut_since = match so_far.checked_sub(2) {
-            Some(before) => told[before].facts,
-            None => 0,
-        };
+        let last = told.iter().rev().find(|told| told.facts <= facts);
+        let cut_since = last.map_or(0, |last| last.cut_since);
         let stage = Stage::of(&view, &run.options(cut_since));
         let before = stops.last().map(|stop| &stop.glance.stage);
-        if moment.is_none() && before.is_some_and(|before| is_same_picture(before, &stage)) {
+        if moment.is_none() && before.is_some_and(|before| before.is_same_but_for_messages(&stage)) {
             continue;
         }
         let stage = match before {
@@ -259,14 +255,4 @@ pub fn stops(run: &Run, from: usize, to: usize) -> Vec<SideStop> {
         });
     }
     stops
-}
-
-/// Messages aside: they move by themselves.
-fn is_same_picture(one: &Stage, other: &Stage) -> bool {
-    let still = |stage: &Stage| Stage {
-        messages: Vec::new(),
-        idle: Default::default(),
-        ..stage.clone()
-    };
-    still(one) == still(other)
 }

@@ -242,19 +242,22 @@ impl Group {
         let group = self.config.group.clone();
         match &what {
             Rebalance::Revoked(partitions) => {
-                let partitions = partitions.iter().cloned().collect();
-                shared.emit(cx, || ConsumerFact::PartitionsRevoked { group, partitions });
+                shared.emit(cx, || ConsumerFact::PartitionsRevoked {
+                    group,
+                    partitions: partitions.iter().cloned().collect(),
+                });
             }
             Rebalance::Lost(partitions) => {
-                let partitions = partitions.iter().cloned().collect();
-                shared.emit(cx, || ConsumerFact::PartitionsLost { group, partitions });
+                shared.emit(cx, || ConsumerFact::PartitionsLost {
+                    group,
+                    partitions: partitions.iter().cloned().collect(),
+                });
             }
             Rebalance::Assigned(partitions) => {
-                let partitions = partitions.iter().cloned().collect();
                 let owned = shared.subscriptions.assigned().into_iter().collect();
                 shared.emit(cx, || ConsumerFact::PartitionsAssigned {
                     group,
-                    partitions,
+                    partitions: partitions.iter().cloned().collect(),
                     owned,
                 });
             }

@@ -6,6 +6,7 @@ use super::ghost::{Ghost, Pending, Promise, Written, common};
 use super::scan::{self, Mark};
 use super::*;
 use crate::disk::ReadAt;
+use crate::metadata::nodes::partition_of_state;
 use crate::trace::{ClientFact, ControlFact, Event, Fact, GroupFact, WorldFact};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use crate::view::{ReplicaView, partition_of};
@@ -440,13 +441,6 @@ fn in_order(broker: BrokerId, fact: &Fact, replica: &ReplicaView) -> Result<(), 
         "broker {broker}: log start {log_start}, high watermark {high_watermark}, log end {log_end} after: {fact}"
     );
     Err(Broken::new(OFFSETS_IN_ORDER, why))
-}
-
-/// `/brokers/topics/t/partitions/0/state`
-fn partition_of_state(path: &str) -> Option<TopicPartition> {
-    let rest = path.strip_prefix("/brokers/topics/")?.strip_suffix("/state")?;
-    let (topic, number) = rest.split_once("/partitions/")?;
-    Some(TopicPartition::new(topic, number.parse().ok()?))
 }
 
 fn read_state(world: &World, path: &str) -> Option<Written> {

@@ -40,6 +40,8 @@ pub struct Told {
     pub at_ms: Millis,
     /// Facts of the run up to the one that it waited for, that one included.
     pub facts: usize,
+    /// Facts up to the moment before, 0 for the first: what was cut off since is still on stage.
+    pub cut_since: usize,
     /// The sentence; `Err` says which field has no value in this run.
     pub say: Result<String, String>,
     pub focus: Vec<String>,
@@ -126,6 +128,7 @@ impl Teller {
             moment: at,
             at_ms: elapsed_ms,
             facts,
+            cut_since: self.told.last().map_or(0, |before| before.facts),
             say: self.filled(at, &moment.say),
             focus: focus.collect(),
             button: self.filled(at, &moment.button).unwrap_or_default(),

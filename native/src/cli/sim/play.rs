@@ -124,7 +124,7 @@ impl<W: Write> Terminal<'_, W> {
             Err(why) => writeln!(self.out, "> ({why})")?,
         }
         if self.arguments.describe {
-            self.describe(&told.view, cut_since(player, told.moment))?;
+            self.describe(&told.view, told.cut_since)?;
         }
         let asked = player.teller().and_then(|teller| teller.question(told.moment));
         if let Some((question, answers)) = asked {
@@ -174,7 +174,7 @@ impl<W: Write> Terminal<'_, W> {
         });
         if self.arguments.describe {
             moment["view"] = json!(told.view);
-            moment["stage"] = json!(described(&told.view, cut_since(player, told.moment)));
+            moment["stage"] = json!(described(&told.view, told.cut_since));
         }
         json!({ "moment": moment })
     }
@@ -233,13 +233,6 @@ impl<W: Write> Terminal<'_, W> {
         }
         Ok(())
     }
-}
-
-/// What was cut off since then is still on stage: since the moment before.
-fn cut_since(player: &Player, moment: usize) -> usize {
-    let told = player.teller().map_or(&[][..], Teller::told);
-    let before = moment.checked_sub(1).and_then(|before| told.get(before));
-    before.map_or(0, |before| before.facts)
 }
 
 /// Every element of the stage, and nothing before there is a partition.

@@ -32,7 +32,7 @@ pub struct Case {
 pub enum Answered {
     AtOnce,
     /// Only after this many more requests.
-    After(usize),
+    After(i32),
 }
 
 impl Case {
@@ -41,7 +41,7 @@ impl Case {
         self
     }
 
-    pub fn answered_after(mut self, more: usize) -> Self {
+    pub fn answered_after(mut self, more: i32) -> Self {
         self.answered = Answered::After(more);
         self
     }

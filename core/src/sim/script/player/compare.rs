@@ -115,12 +115,7 @@ mod tests {
 
     #[test]
     fn a_span_may_stand_for_several_batches_of_its_epoch_and_for_nothing_else() {
-        let span = |base, last, epoch| BatchSpan {
-            base,
-            last,
-            epoch,
-            segment: 0,
-        };
+        let span = BatchSpan::new;
         let there = [span(0, 1, 0), span(2, 4, 0), span(5, 5, 1)];
         assert!(stand_for(&[span(0, 4, 0), span(5, 5, 1)], &there));
         assert!(!stand_for(&[span(0, 4, 0)], &there), "more is there");

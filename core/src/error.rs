@@ -11,7 +11,7 @@ macro_rules! error_codes {
         /// Kafka's error codes as they stand on the wire (`org.apache.kafka.common.protocol.Errors`).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[repr(i16)]
-        pub enum ErrorCode { $($(#[$doc])* $name = $number,)* }
+        pub enum ErrorCode { $($(#[$doc])* #[serde(rename = $kafka)] $name = $number,)* }
 
         impl ErrorCode {
             pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name,)*];
@@ -284,5 +284,13 @@ mod tests {
             ErrorCode::NotLeaderOrFollower.to_string(),
             "NOT_LEADER_OR_FOLLOWER"
         );
+    }
+
+    #[test]
+    fn a_fact_or_a_story_names_a_code_as_everything_else_does() {
+        for &code in ErrorCode::ALL {
+            let said = serde_json::to_value(code).unwrap();
+            assert_eq!(said, serde_json::Value::from(code.kafka_name()));
+        }
     }
 }

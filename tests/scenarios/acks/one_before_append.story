@@ -27,7 +27,7 @@ moment   retried
 when     BatchRetried
 say      The connection is gone ({code}), so the producer will send the record again, to whoever leads then.
 focus    client:{at}
-| The connection is gone (NetworkException), so the producer will send the record again, to whoever leads then.
+| The connection is gone (NETWORK_EXCEPTION), so the producer will send the record again, to whoever leads then.
 
 moment   told
 when     RecordsAcknowledged

@@ -30,7 +30,7 @@ moment   refused
 when     IsrProposalRefused
 say      {code}: the ISR stays {isr t-0}. A life that is over counts for nothing.
 focus    isr controller
-| IneligibleReplica: the ISR stays 2. A life that is over counts for nothing.
+| INELIGIBLE_REPLICA: the ISR stays 2. A life that is over counts for nothing.
 
 moment   died
 when     BrokerCrashed

@@ -27,7 +27,7 @@ focus    client:{at} row:{leader t-0}
 | The producer sends the next batch without waiting for the answer to the one before. Several requests may be in flight.
 
 moment   refused
-when     BatchRetried code=OutOfOrderSequenceNumber
+when     BatchRetried code=OUT_OF_ORDER_SEQUENCE_NUMBER
 say      The second batch is refused too: its number, {second.sequence}, is not the next one. Both wait to go again.
 focus    client:{at} row:{leader t-0}
 | The second batch is refused too: its number, 2, is not the next one. Both wait to go again.

@@ -11,7 +11,7 @@ moment   again
 when     BatchRetried
 say      The time that the producer gave for this is over: {code}. It sends the batch again.
 focus    client:{at}
-| The time that the producer gave for this is over: RequestTimedOut. It sends the batch again.
+| The time that the producer gave for this is over: REQUEST_TIMED_OUT. It sends the batch again.
 
 moment   known
 when     DuplicateBatch

@@ -18,7 +18,7 @@ moment   refused
 when     BatchRetried
 say      {code}: broker {leader t-0} refuses the batch before it appends. Its log still ends at offset {leo fewer.at t-0}.
 focus    row:{fewer.at} promises
-| NotEnoughReplicas: broker 1 refuses the batch before it appends. Its log still ends at offset 0.
+| NOT_ENOUGH_REPLICAS: broker 1 refuses the batch before it appends. Its log still ends at offset 0.
 
 moment   given_up
 when     RecordsFailed

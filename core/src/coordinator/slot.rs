@@ -12,7 +12,7 @@ use crate::error::ErrorCode;
 use crate::log::BatchRead;
 use crate::record::control::{ControlType, EndTransactionMarker};
 use crate::record::{BatchBuilder, Record};
-use crate::trace::Timer;
+use crate::trace::{EventId, Timer};
 use crate::types::{LeaderEpoch, Millis, NO_PRODUCER_ID, Offset, ProducerId};
 
 /// The sequence that Kafka's coordinators give to the first record of a batch, though they name no producer.
@@ -33,6 +33,8 @@ struct Waiting<S: Shard> {
     /// Committed when the high watermark is here.
     until: Offset,
     give_up_at: Millis,
+    /// The event that the records were written for: what is left to do when they are given up follows from it.
+    because: EventId,
     wait: Wait<S>,
 }
 
@@ -165,7 +167,6 @@ impl<S: Shard> Slot<S> {
     ) {
         let (writes, now, later) = decided;
         answers.extend(now);
-        let give_up_at = cx.now + settings.commit_timeout_ms;
         let mut outcome = Ok(());
         for write in writes {
             let Write {
@@ -176,7 +177,7 @@ impl<S: Shard> Slot<S> {
             let appended = self.append(cx, log, settings, &records, atomic);
             outcome = outcome.and(appended);
             match (then, appended) {
-                (Some(then), Ok(())) => self.wait(give_up_at, Wait::Shard(then)),
+                (Some(then), Ok(())) => self.wait(cx, settings, Wait::Shard(then)),
                 (Some(then), Err(code)) => self.settle(cx, log, settings, answers, then, Err(code)),
                 (None, _) => {}
             }
@@ -185,17 +186,18 @@ impl<S: Shard> Slot<S> {
             match outcome {
                 Err(code) => answers.push_back((token, Err(answer_for(code)))),
                 Ok(()) if self.end <= self.committed => answers.push_back((token, Ok(answer))),
-                Ok(()) => self.wait(give_up_at, Wait::Answer(token, answer)),
+                Ok(()) => self.wait(cx, settings, Wait::Answer(token, answer)),
             }
         }
         // A partition of one replica may have moved on meanwhile.
         self.high_watermark_moved(cx, log, settings, answers);
     }
 
-    fn wait(&mut self, give_up_at: Millis, wait: Wait<S>) {
+    fn wait(&mut self, cx: &Cx, settings: &WriteSettings, wait: Wait<S>) {
         self.waiting.push_back(Waiting {
             until: self.end,
-            give_up_at,
+            give_up_at: cx.now + settings.commit_timeout_ms,
+            because: cx.cause,
             wait,
         });
     }
@@ -290,6 +292,7 @@ impl<S: Shard> Slot<S> {
             .is_some_and(|first| first.give_up_at <= cx.now);
         if late && let Some(first) = self.waiting.pop_front() {
             let code = ErrorCode::RequestTimedOut;
+            cx.timer_due(Timer::Group, first.because);
             match first.wait {
                 Wait::Answer(token, _) => answers.push_back((token, Err(answer_for(code)))),
                 Wait::Shard(then) => self.settle(cx, log, settings, answers, then, Err(code)),

@@ -9,7 +9,7 @@ use crate::error::{ErrorCode, Refused};
 use crate::log::BatchRead;
 use crate::record::Batch;
 use crate::record::compression::PURE_RUST;
-use crate::trace::{Event, EventId, Trace};
+use crate::trace::{Event, EventId, Fact, Trace};
 use crate::types::{Millis, Offset, Rng};
 
 #[derive(Clone, Debug, Default)]
@@ -61,6 +61,8 @@ pub struct World<S: Shard> {
     disk: DiskQueue,
     rng: Rng,
     trace: Trace,
+    /// What is asked follows from this.
+    cause: EventId,
     pub now: Millis,
     pub coordinators: Coordinators<S>,
     pub partition: Partition,
@@ -73,6 +75,7 @@ impl<S: Shard> World<S> {
             disk: DiskQueue::default(),
             rng: Rng::new(seed),
             trace: Trace::recording(1),
+            cause: EventId::NONE,
             now: 1_000,
             coordinators: Coordinators::default(),
             partition: Partition {
@@ -95,9 +98,16 @@ impl<S: Shard> World<S> {
             rng: &mut self.rng,
             disk: &mut self.disk,
             trace: &mut self.trace,
-            cause: EventId::NONE,
+            cause: self.cause,
         };
         act(&mut self.coordinators, &mut cx, &mut self.partition)
+    }
+
+    /// What is asked from now on, until time passes, follows from this.
+    pub fn because(&mut self, fact: Fact) -> EventId {
+        self.cause = EventId::NONE;
+        self.cause = self.with(|_, cx, _| cx.emit(|| fact));
+        self.cause
     }
 
     pub fn elected(&mut self, epoch: i32, empty: S) {
@@ -128,6 +138,7 @@ impl<S: Shard> World<S> {
     /// Lets time pass; what comes due meanwhile is done at its time.
     pub fn pass(&mut self, ms: Millis) {
         let until = self.now + ms;
+        self.cause = EventId::NONE;
         while let Some(at) = self.coordinators.next().filter(|&at| at <= until) {
             self.now = self.now.max(at);
             if let Some(partition) = self.coordinators.due(self.now) {

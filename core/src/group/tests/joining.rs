@@ -4,7 +4,7 @@ use super::*;
 use crate::error::ErrorCode;
 use crate::group::request::Join;
 use crate::group::{GroupSettings, GroupState};
-use crate::trace::{Fact, GroupFact, RebalanceReason, RemovalReason};
+use crate::trace::{Fact, GroupFact, RebalanceReason, RemovalReason, Timer};
 
 #[test]
 fn a_member_without_an_id_is_given_one_and_comes_again_with_it() {
@@ -404,6 +404,36 @@ fn an_assignment_that_cannot_be_stored_begins_another_rebalance() {
     groups.sync(sync(&members[0], 2, &[(&members[0], b"all")]));
     assert_eq!(groups.synced()[0].1.error, ErrorCode::CoordinatorNotAvailable);
     assert_eq!(groups.group().state(), GroupState::PreparingRebalance);
+}
+
+#[test]
+fn an_assignment_that_is_given_up_follows_from_its_request() {
+    let mut groups = groups();
+    let members = groups.stable_group(1);
+    groups.join(join(&members[0]));
+    groups.joined();
+    groups.world.partition.commits_at_once = false;
+    groups.world.facts();
+    let asked = groups.world.because(Fact::TimerDue {
+        timer: Timer::Consumer,
+    });
+    groups.sync(sync(&members[0], 2, &[(&members[0], b"all")]));
+    groups.world.pass(5_000);
+    assert_eq!(groups.synced()[0].1.error, ErrorCode::CoordinatorNotAvailable);
+    let facts = groups.world.facts();
+    let why = RebalanceReason::AssignmentNotStored;
+    let ended = facts.iter().find(|event| {
+        let fact = Fact::Group(GroupFact::RebalanceStarted {
+            group: GROUP.into(),
+            generation: 2,
+            why: why.clone(),
+        });
+        event.fact == fact
+    });
+    let due = facts
+        .iter()
+        .find(|event| Some(event.id) == ended.map(|ended| ended.cause));
+    assert_eq!(due.map(|due| due.cause), Some(asked));
 }
 
 #[test]

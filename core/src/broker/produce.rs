@@ -208,7 +208,7 @@ impl State {
         let rules = topic.rules.clone();
         let found = self.topics.partition(id);
         let found = found.ok_or_else(|| plain(ErrorCode::UnknownTopicOrPartition.into()))?;
-        found.check_append(under_way.acks == -1).map_err(plain)?;
+        found.check_append(cx, under_way.acks == -1).map_err(plain)?;
         let validated = partition
             .settle(&rules, under_way.caller.version, cx.now, &mut self.workspace)
             .inspect_err(|refused| {

@@ -159,10 +159,20 @@ impl Partition {
         self.acks.take_reached(true, to, &mut moved.acknowledged);
     }
 
-    /// Whether a produce may be appended: this replica leads, and for acks=all enough are in sync.
+    /// Whether a batch may be appended: this replica leads, and for acks=all enough are in sync. A fact tells
+    /// of a refusal.
     ///
     /// Errors: KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS.
-    pub fn check_append(&self, all_replicas: bool) -> Result<(), Refused> {
+    pub fn check_append(&self, cx: &mut Cx, all_replicas: bool) -> Result<(), Refused> {
+        self.may_append(all_replicas).inspect_err(|refused| {
+            cx.emit(|| Fact::BatchRefused {
+                partition: self.name.clone(),
+                code: refused.code,
+            });
+        })
+    }
+
+    fn may_append(&self, all_replicas: bool) -> Result<(), Refused> {
         let log = self.log()?;
         let Role::Leader(leader) = &self.role else {
             return Err(self.not_leading());

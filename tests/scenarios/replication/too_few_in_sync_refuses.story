@@ -15,8 +15,8 @@ choice   1 = an error | The leader counts the ISR before it appends, and refuses
 | + an error: The leader counts the ISR before it appends, and refuses.
 
 moment   refused
-when     BatchRetried
-say      {code}: broker {leader t-0} refuses the batch before it appends. Its log still ends at offset {leo fewer.at t-0}.
+when     BatchRefused
+say      {code}: broker {at} refuses the batch before it appends. Its log still ends at offset {leo fewer.at t-0}.
 focus    row:{fewer.at} promises
 | NOT_ENOUGH_REPLICAS: broker 1 refuses the batch before it appends. Its log still ends at offset 0.
 

@@ -24,7 +24,7 @@ impl AppendAndWatch for InternalPartition<'_> {
         let id = self.id.ok_or(ErrorCode::NotLeaderOrFollower)?;
         let partition = self.state.topics.partition_mut(id);
         let partition = partition.ok_or(ErrorCode::NotLeaderOrFollower)?;
-        partition.check_append(true)?;
+        partition.check_append(cx, true)?;
         let header = BatchHeader::parse(&batch).ok_or(ErrorCode::UnknownServerError)?;
         let validated = Validated {
             header,

@@ -258,7 +258,7 @@ impl Cluster {
         let id = self.leader();
         let node = &mut self.nodes[id];
         node.partition
-            .check_append(true)
+            .check_append(&mut node.host.cx(), true)
             .map_err(|refused| refused.code)?;
         let epoch = node.partition.leader_epoch();
         let appended = node

@@ -238,7 +238,7 @@ fn who_loses_the_leadership_leaves_nobody_waiting_and_a_late_word_is_refused() {
     let late = node.partition.make_leader(&mut cx, &node.shared, &old);
     assert_eq!(late.unwrap_err().code, ErrorCode::StaleControllerEpoch);
     assert_eq!(
-        node.partition.check_append(false).unwrap_err().code,
+        node.partition.check_append(&mut cx, false).unwrap_err().code,
         ErrorCode::NotLeaderOrFollower
     );
 }

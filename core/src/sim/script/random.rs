@@ -3,6 +3,8 @@
 //! A random run is nothing of its own. It is a script like any other, so what it did can be read,
 //! shortened, kept in a file and played again.
 //!
+//! Beside producers and readers there is a group, whose members come, leave, die and are busy.
+//!
 //! Every fault that a world knows is drawn: crash, clean stop, loss of power, pause, a cut in one or both
 //! directions, a packet dropped, delayed or sent twice, a slow disk, a full one, a clock that is wrong,
 //! and the coordination service gone or its answer lost. They end before the script does, and then
@@ -22,6 +24,9 @@ const SHORT_WAITS_MS: [u64; 3] = [5, 20, 100];
 const SKEW_MS: u64 = 3_000;
 /// So many bytes more may fit on a disk that is nearly full.
 const LEFT_BYTES: u64 = 4_000;
+
+const MEMBERS: [&str; 3] = ["one", "two", "three"];
+const ASSIGNORS: [&str; 4] = ["range", "roundrobin", "sticky", "cooperative-sticky"];
 
 const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
 
@@ -61,6 +66,11 @@ struct Writer {
     paused: Vec<u64>,
     full: Vec<u64>,
     coordination_down: bool,
+    /// What all members of the group are set to.
+    member: String,
+    /// Members that are there, and those of them that are busy.
+    members: Vec<&'static str>,
+    busy: Vec<&'static str>,
 }
 
 impl Writer {
@@ -73,6 +83,9 @@ impl Writer {
             paused: Vec::new(),
             full: Vec::new(),
             coordination_down: false,
+            member: String::new(),
+            members: Vec::new(),
+            busy: Vec::new(),
         }
     }
 
@@ -100,6 +113,7 @@ impl Writer {
         self.line("setting zookeeper.session.timeout.ms=2000");
         self.line("setting replica.lag.time.max.ms=1000");
         self.line("setting replica.fetch.wait.max.ms=100");
+        self.line("setting offsets.topic.num.partitions=1");
         let unclean = self.one_of(&["false", "false", "true"]);
         let least = self.one_of(&["1", "2", "2"]);
         self.line(format!(
@@ -111,10 +125,51 @@ impl Writer {
         self.line("producer blind acks=0");
         self.line("consumer reader t-0");
         self.line("consumer other t-1");
+        let assignor = self.one_of(&ASSIGNORS);
+        // A coordinator that lost its power is silent, and a member waits for it as long as a rebalance may take.
+        let commits = self.one_of(&["", " commits=before", " commits=after"]);
+        self.member = format!(
+            "group.id=g partition.assignment.strategy={assignor} auto.offset.reset=earliest auto.commit.interval.ms=1000 session.timeout.ms=6000 heartbeat.interval.ms=1000 max.poll.interval.ms=15000{commits}"
+        );
+        self.joins("one");
+        self.joins("two");
+    }
+
+    fn joins(&mut self, name: &'static str) {
+        let settings = self.member.clone();
+        self.line(format!("consumer {name} {settings}"));
+        self.line(format!("subscribe {name} t"));
+        self.members.push(name);
+    }
+
+    /// A member comes, goes in one way or another, or is busy for a while.
+    fn member(&mut self) {
+        if let Some(name) = self.busy.pop() {
+            return self.line(format!("poll {name}"));
+        }
+        let absent = MEMBERS.iter().find(|name| !self.members.contains(name));
+        if let (Some(name), 0 | 1) = (absent, self.rng.below(3)) {
+            return self.joins(name);
+        }
+        if self.members.is_empty() {
+            return;
+        }
+        let name = self
+            .members
+            .remove(self.rng.below(self.members.len() as u64) as usize);
+        match self.rng.below(3) {
+            0 => self.line(format!("kill {name}")),
+            1 => self.line(format!("close {name}")),
+            _ => {
+                self.line(format!("busy {name}"));
+                self.members.push(name);
+                self.busy.push(name);
+            }
+        }
     }
 
     fn event(&mut self) {
-        match self.rng.below(24) {
+        match self.rng.below(27) {
             0..=6 => self.produce(),
             7..=9 => self.kill(),
             10 | 11 => self.start(),
@@ -132,7 +187,8 @@ impl Writer {
                 let by_ms = self.rng.below(2 * SKEW_MS) as i64 - SKEW_MS as i64;
                 self.line(format!("skew {broker} {by_ms}ms"));
             }
-            _ => self.packet(),
+            21..=23 => self.packet(),
+            _ => self.member(),
         }
     }
 
@@ -255,6 +311,9 @@ impl Writer {
         for id in std::mem::take(&mut self.full) {
             self.line(format!("mend-disk {id}"));
         }
+        for name in std::mem::take(&mut self.busy) {
+            self.line(format!("poll {name}"));
+        }
         self.line("resume all");
         self.line("restart all");
         for id in 1..=self.brokers {
@@ -305,6 +364,11 @@ mod tests {
             "skew 1 -",
             "coordination crash",
             "lose-answer ",
+            "consumer three ",
+            "kill ",
+            "close ",
+            "busy ",
+            "poll ",
         ] {
             assert!(all.contains(fault), "no script says `{fault}`");
         }

@@ -32,11 +32,11 @@ use highwater_core::sim::Host;
 use highwater_core::sim::host::{Answer, EPOCH_MS};
 use highwater_core::trace::Trace;
 use highwater_core::types::Millis;
+use highwater_tests::requests::{CREATE_TOPICS, create_topic_request};
 
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 4] = [
     "broker.id=1",
     "log.dirs=data",
-    "num.partitions=2",
     "log.segment.bytes=1048576",
     "log.index.interval.bytes=100",
 ];
@@ -277,7 +277,6 @@ fn metadata(topic: &str) -> RequestBody {
         body.topics = Some(vec![message(|t: &mut MetadataRequestTopic| {
             t.name = Some(topic.into());
         })]);
-        body.allow_auto_topic_creation = true;
     }))
 }
 
@@ -345,6 +344,7 @@ fn both_hosts_give_the_same_answers_and_leave_the_same_files() {
     let mut pair = Pair::start();
     let (a, b) = (pair.connect(), pair.connect());
     pair.send(a, 3, &RequestBody::ApiVersions(ApiVersionsRequest::default()));
+    pair.send(a, CREATE_TOPICS, &create_topic_request("t", 2, &[]));
     pair.send(a, 12, &metadata("t"));
     // Past several segments, with every codec, acknowledged or not, valid or not.
     for round in 0..60 {

@@ -274,8 +274,14 @@ fn topics_are_made_on_demand_only_where_that_is_allowed() {
     let broker = TestBroker::start(&["num.partitions=3"]);
     let mut client = WireClient::connect(&broker.address());
     assert_eq!(code(&mut client, false), unknown, "the client forbids it");
-    code(&mut client, true);
-    // It may be told a moment later, as by Kafka; then it is there.
+    assert_eq!(
+        code(&mut client, true),
+        unknown,
+        "it is made, and who asks again finds it"
+    );
+    while code(&mut client, false) == unknown {
+        std::thread::yield_now();
+    }
     assert_eq!(code(&mut client, false), Some(ErrorCode::None));
     assert_eq!(metadata(&mut client, TOPIC, false).topics[0].partitions.len(), 3);
     assert_eq!(produce(&mut client, TOPIC, 2, batch(1)), Ok(0));

@@ -80,14 +80,14 @@ impl State {
         }
         let nodes = self.nodes(caller);
         let wanted = admin::topics_to_create(&self.known_cluster(&nodes), &request);
-        if wanted.is_empty() || self.cluster.lost.is_some() {
-            self.answer_metadata(caller, &request);
-        } else {
-            self.create_on_demand(cx, caller, request, &wanted);
+        // Unknown is what the client hears, though the topic is made for it: it asks again a little later.
+        self.answer_metadata(caller, &request);
+        if !wanted.is_empty() && self.cluster.lost.is_none() {
+            self.create_needed(cx, &wanted);
         }
     }
 
-    pub(super) fn answer_metadata(&mut self, caller: &Caller, request: &MetadataRequest) {
+    fn answer_metadata(&mut self, caller: &Caller, request: &MetadataRequest) {
         let nodes = self.nodes(caller);
         let mut response = admin::metadata(&self.known_cluster(&nodes), request, caller.version);
         self.mark_offline(caller.version, &mut response);

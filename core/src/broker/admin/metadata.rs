@@ -13,8 +13,8 @@ use crate::protocol::messages::metadata_response::{
 use crate::protocol::messages::{MetadataRequest, MetadataResponse, message};
 use crate::types::Uuid;
 
-/// Topics that the request names, that are not there and may be created on the way. They are
-/// created, and when that is on disk the request is answered from the image that has them.
+/// Topics that the request names, that are not there and may be created on the way. The request itself is
+/// answered as if they were not; who asks again finds them (Kafka's `AutoTopicCreationManager`).
 pub fn topics_to_create(cluster: &Cluster, request: &MetadataRequest) -> Vec<String> {
     if !request.allow_auto_topic_creation || !cluster.config.auto_create_topics_enable {
         return Vec::new();

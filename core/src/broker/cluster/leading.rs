@@ -27,7 +27,7 @@ use crate::protocol::control::{
     ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrRequest, StopReplicaRequest,
     UpdateMetadataRequest,
 };
-use crate::protocol::messages::{AlterPartitionRequest, AlterPartitionResponse, MetadataRequest, message};
+use crate::protocol::messages::{AlterPartitionRequest, AlterPartitionResponse, message};
 use crate::protocol::{RequestBody, ResponseBody};
 use crate::trace::Timer;
 use crate::types::{BrokerId, Millis, Uuid};
@@ -47,8 +47,6 @@ const STAND_AGAIN_AFTER_MS: Millis = 1_000;
 pub(in crate::broker) enum Waits {
     /// A client or another broker; what it asked, for the case that the office is lost.
     Caller(Caller, Box<RequestBody>),
-    /// A client that asked for metadata of topics that are being made: it is answered afresh.
-    Metadata(Caller, Box<MetadataRequest>),
     /// This broker's own proposals.
     Proposals,
     /// This broker's own wish to stop.
@@ -137,7 +135,6 @@ impl State {
                     .out
                     .close(caller.conn, "this broker is not the controller any more"),
             },
-            Waits::Metadata(caller, request) => self.answer_metadata(&caller, &request),
             Waits::Proposals => self.alter_partition_answered(cx, Err(admin::NOT_THE_CONTROLLER.to_owned())),
             Waits::Leaving => {
                 self.controlled_shutdown_answered(cx, Err(admin::NOT_THE_CONTROLLER.to_owned()));
@@ -219,29 +216,12 @@ impl State {
         }
     }
 
-    /// Topics that a client named and that are not there: the controller makes them. In this broker,
-    /// the client's answer waits for that; elsewhere it asks again.
-    pub(in crate::broker) fn create_on_demand(
-        &mut self,
-        cx: &mut Cx,
-        caller: &Caller,
-        request: MetadataRequest,
-        names: &[String],
-    ) {
-        if !self.controls() {
-            self.answer_metadata(caller, &request);
-            return self.ask_controller_to_create(names);
-        }
-        let token = self.token(Waits::Metadata(*caller, Box::new(request)));
-        self.create_here(cx, names, Some(token));
-    }
-
-    /// A topic that this broker needs itself.
-    pub(in crate::broker) fn create_needed(&mut self, cx: &mut Cx, name: &str) {
-        let names = [name.to_owned()];
+    /// Topics that are not there and are needed, by a client that named them or by this broker itself: the
+    /// controller makes them, and nobody waits for that here.
+    pub(in crate::broker) fn create_needed(&mut self, cx: &mut Cx, names: &[String]) {
         match self.controls() {
-            true => self.create_here(cx, &names, None),
-            false => self.ask_controller_to_create(&names),
+            true => self.create_here(cx, names),
+            false => self.ask_controller_to_create(names),
         }
     }
 
@@ -251,15 +231,11 @@ impl State {
         controller.is_some_and(|controller| controller.is_serving())
     }
 
-    /// `token` hears of it when it is done.
-    fn create_here(&mut self, cx: &mut Cx, names: &[String], token: Option<CallerToken>) {
+    fn create_here(&mut self, cx: &mut Cx, names: &[String]) {
         let nodes = self.nodes_of_controller();
         let config = self.config.clone();
         if let Some(controller) = &mut self.cluster.controller {
             admin::create_topics_on_demand(&mut **controller, cx, &config, &nodes, names);
-            if let Some(token) = token {
-                controller.answer(cx, token, message(|_: &mut AlterPartitionResponse| {}));
-            }
         }
         self.controller_goes_on(cx);
     }
@@ -419,7 +395,6 @@ impl State {
         for (waits, body) in std::mem::take(&mut self.cluster.office.answers) {
             match waits {
                 Waits::Caller(caller, _) => self.out.answer(&caller, body),
-                Waits::Metadata(caller, request) => self.answer_metadata(&caller, &request),
                 Waits::Proposals => self.alter_partition_answered(cx, Ok(body)),
                 Waits::Leaving => self.controlled_shutdown_answered(cx, Ok(body)),
             }

@@ -85,7 +85,7 @@ impl State {
             );
             return self.out.say(Level::Error, line);
         }
-        self.create_needed(cx, OFFSETS_TOPIC);
+        self.create_needed(cx, &[OFFSETS_TOPIC.to_owned()]);
     }
 }
 

@@ -50,8 +50,8 @@ pub fn produce_request(topic: &str, partition: PartitionIndex, acks: i16, record
     })
 }
 
-/// Makes the topic by naming it.
-pub fn make_topic(host: &mut Host, name: &str) -> MetadataResponse {
+/// Names a topic, which makes it if it is not there.
+pub fn name_topic(host: &mut Host, name: &str) -> MetadataResponse {
     let conn = host.connect();
     let body = message(|body: &mut MetadataRequest| {
         body.topics = Some(vec![message(|topic: &mut MetadataRequestTopic| {
@@ -63,6 +63,12 @@ pub fn make_topic(host: &mut Host, name: &str) -> MetadataResponse {
         Some(ResponseBody::Metadata(answer)) => answer,
         other => panic!("{other:?}"),
     }
+}
+
+/// Makes the topic by naming it; what is known of it when it is made.
+pub fn make_topic(host: &mut Host, name: &str) -> MetadataResponse {
+    name_topic(host, name);
+    name_topic(host, name)
 }
 
 pub fn produced(answer: Option<ResponseBody>) -> ProduceResponse {

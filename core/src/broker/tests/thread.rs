@@ -2,6 +2,7 @@
 
 use super::client::*;
 use crate::error::ErrorCode;
+use crate::protocol::messages::MetadataResponse;
 
 #[test]
 fn what_was_produced_is_fetched_and_found_again_after_a_stop() {
@@ -24,4 +25,17 @@ fn what_was_produced_is_fetched_and_found_again_after_a_stop() {
     let again = make_topic(&mut host, "t");
     assert_eq!(again.topics[0].topic_id, metadata.topics[0].topic_id);
     assert_eq!(again.cluster_id, metadata.cluster_id);
+}
+
+#[test]
+fn who_names_a_topic_hears_that_it_is_unknown_and_finds_it_the_next_time() {
+    let mut host = broker();
+    let of_first = |answer: &MetadataResponse| {
+        let topic = &answer.topics[0];
+        (ErrorCode::from_code(topic.error_code), topic.partitions.len())
+    };
+    let first = name_topic(&mut host, "t");
+    assert_eq!(of_first(&first), (Some(ErrorCode::UnknownTopicOrPartition), 0));
+    let again = name_topic(&mut host, "t");
+    assert_eq!(of_first(&again), (Some(ErrorCode::None), 1));
 }

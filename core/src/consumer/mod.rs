@@ -162,12 +162,7 @@ impl Consumer {
             self.shared.fail(cx, ConsumerError::NotSubscribed);
             return Vec::new();
         }
-        self.shared.polling = true;
-        self.lookups.polled();
-        for (_, state) in self.shared.subscriptions.states_mut() {
-            state.awaits_poll = false;
-        }
-        self.go_on(cx);
+        self.keep_polling(cx);
         if self.group.as_ref().is_some_and(Group::awaits_confirmation) {
             return Vec::new();
         }
@@ -189,6 +184,21 @@ impl Consumer {
         }
         self.go_on(cx);
         Vec::new()
+    }
+
+    /// What a poll does before it looks for records: a member joins, gives up and takes partitions, look-ups go
+    /// on. For an application that polls and is given an event first: without this, one that always finds an
+    /// event would never poll.
+    pub fn keep_polling(&mut self, cx: &mut ClientCx) {
+        if self.life != Life::Open || self.shared.subscriptions.is_none() {
+            return;
+        }
+        self.shared.polling = true;
+        self.lookups.polled();
+        for (_, state) in self.shared.subscriptions.states_mut() {
+            state.awaits_poll = false;
+        }
+        self.go_on(cx);
     }
 
     /// Whether a poll would return records now.

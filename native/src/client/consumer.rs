@@ -42,11 +42,14 @@ impl KafkaConsumer {
     }
 
     /// The next records or the next event, whatever comes first; `until` the time to give up. It may be
-    /// dropped before it is done: nothing is lost.
+    /// dropped before it is done: nothing is lost. Whatever it returns, the group goes on meanwhile.
     pub async fn poll(&self, until: Option<Instant>) -> Polled {
-        let mut polled = self.host.with(|consumer, cx| {
-            let before = consumer.next_event();
-            before.map_or_else(|| take(consumer, cx), |event| Some(Polled::Event(event)))
+        let mut polled = self.host.with(|consumer, cx| match consumer.next_event() {
+            Some(event) => {
+                consumer.keep_polling(cx);
+                Some(Polled::Event(event))
+            }
+            None => take(consumer, cx),
         });
         loop {
             if let Some(polled) = polled {

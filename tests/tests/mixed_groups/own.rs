@@ -76,7 +76,7 @@ async fn run(arguments: &[String]) -> Result<(), String> {
     let ended = until_input_ends();
     while !(ended.load(Ordering::SeqCst) && member.is_idle()) {
         let polled = member.consumer.poll(Some(Instant::now() + LOOK_UP_EVERY)).await;
-        // A commit that is refused at once must not keep the poll from its work.
+        // One that is refused at once would be refused again and again until the rebalance is over.
         let may_commit = !matches!(polled, Polled::Event(_));
         match polled {
             Polled::Records(records) => records.iter().for_each(|record| member.processed(record)),

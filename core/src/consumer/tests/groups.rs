@@ -211,6 +211,39 @@ fn who_does_not_poll_for_too_long_leaves_and_joins_again_when_it_polls() {
 }
 
 #[test]
+fn who_always_finds_an_event_joins_again_all_the_same() {
+    let mut cluster = four_partitions();
+    let busy = cluster.join(&[("max.poll.interval.ms", "20000")], &["t"]);
+    cluster.advance(5_000);
+    cluster.member_mut(busy).polls = false;
+    cluster.produce("t", 0, &["x"]);
+    let given = cluster.call(busy, |consumer, cx| consumer.poll(cx));
+    assert_eq!(given.len(), 1);
+    cluster.advance(30_000);
+    let mut facts = cluster.member(busy).facts.iter();
+    assert!(facts.any(|fact| matches!(fact, ConsumerFact::PollOverdue { .. })));
+    cluster.member_mut(busy).rebalances();
+    // A commit at each event, and each is refused at once, which is the next event.
+    cluster.call(busy, |consumer, cx| {
+        consumer.commit_async(cx, None).unwrap();
+        let event = consumer.next_event();
+        assert!(matches!(
+            event,
+            Some(ConsumerEvent::Committed { result: Err(_), .. })
+        ));
+        consumer.keep_polling(cx);
+        consumer.commit_async(cx, None).unwrap();
+    });
+    cluster.advance(5_000);
+    let told = cluster.member_mut(busy).rebalances();
+    assert!(
+        matches!(&told[..], [Rebalance::Lost(_), Rebalance::Assigned(_)]),
+        "{told:?}"
+    );
+    assert_eq!(cluster.owners(), BTreeMap::from([(busy, t(&[0, 1, 2, 3]))]));
+}
+
+#[test]
 fn commit_before_processing_loses_and_after_it_repeats() {
     for (commits_first, after_the_crash) in [(true, vec![]), (false, vec!["a", "b"])] {
         let mut cluster = Cluster::new();

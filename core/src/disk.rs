@@ -19,13 +19,14 @@
 //!   that is done means that the earlier ones aside are
 //! - after a failed operation the directory takes no further one
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use smallvec::SmallVec;
 
 use crate::error::DiskError;
+use crate::ordered::OrderedMap;
 pub use crate::types::{DirId, FileId};
 
 /// Counts the strict operations of one directory, from 1.
@@ -105,8 +106,8 @@ pub struct Queued {
 #[derive(Clone, Debug, Default)]
 pub struct DiskQueue {
     next_file: u64,
-    last_ticket: BTreeMap<DirId, Ticket>,
-    last_aside: BTreeMap<DirId, AsideTicket>,
+    last_ticket: OrderedMap<DirId, Ticket>,
+    last_aside: OrderedMap<DirId, AsideTicket>,
     waiting: VecDeque<Queued>,
 }
 

@@ -46,6 +46,7 @@ pub mod group;
 pub mod io;
 pub mod log;
 pub mod metadata;
+pub mod ordered;
 pub mod producer;
 pub mod protocol;
 pub mod record;

@@ -20,11 +20,11 @@ mod memory;
 mod replica;
 mod stored;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::{Carried, Event, Fact, NodeId, WorldFact};
 use crate::types::{BrokerId, Millis, NO_EPOCH, TopicPartition};
 
@@ -37,15 +37,15 @@ pub use stored::{StoredPartition, StoredView};
 /// A cluster, as its facts tell it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterView {
-    pub brokers: BTreeMap<BrokerId, BrokerView>,
+    pub brokers: OrderedMap<BrokerId, BrokerView>,
     pub coordination_up: bool,
     /// Links that carry nothing, by the nodes they lead from and to.
-    pub cut: BTreeSet<(NodeId, NodeId)>,
-    pub clients: BTreeMap<NodeId, ClientView>,
+    pub cut: OrderedSet<(NodeId, NodeId)>,
+    pub clients: OrderedMap<NodeId, ClientView>,
     /// What the coordination service has, or had when it went down.
     pub stored: StoredView,
     /// Requests and answers on their way.
-    pub packets: BTreeMap<u64, PacketView>,
+    pub packets: OrderedMap<u64, PacketView>,
     pub memory: Memory,
 }
 
@@ -57,7 +57,7 @@ pub struct Memory {
     /// Who had sent what arrived last.
     delivered_from: NodeId,
     #[serde(with = "by_name")]
-    partitions: BTreeMap<TopicPartition, Arc<PartitionMemory>>,
+    partitions: OrderedMap<TopicPartition, Arc<PartitionMemory>>,
 }
 
 /// One broker.
@@ -72,7 +72,7 @@ pub struct BrokerView {
     /// Of its office, if it takes itself for the controller.
     pub controller_epoch: Option<i32>,
     #[serde(with = "by_name")]
-    pub replicas: BTreeMap<TopicPartition, ReplicaView>,
+    pub replicas: OrderedMap<TopicPartition, ReplicaView>,
 }
 
 /// A packet on its way.
@@ -438,17 +438,17 @@ pub fn partition_of(fact: &Fact) -> Option<&TopicPartition> {
 
 /// A map of partitions as an object whose keys are their names, `topic-0`.
 mod by_name {
-    use std::collections::BTreeMap;
 
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::{SerializeMap, Serializer};
 
     use serde::Serialize;
 
+    use crate::ordered::OrderedMap;
     use crate::types::TopicPartition;
 
     pub fn serialize<V: Serialize, S: Serializer>(
-        by_partition: &BTreeMap<TopicPartition, V>,
+        by_partition: &OrderedMap<TopicPartition, V>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(Some(by_partition.len()))?;
@@ -460,8 +460,8 @@ mod by_name {
 
     pub fn deserialize<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
         from: D,
-    ) -> Result<BTreeMap<TopicPartition, V>, D::Error> {
-        let named = BTreeMap::<String, V>::deserialize(from)?;
+    ) -> Result<OrderedMap<TopicPartition, V>, D::Error> {
+        let named = OrderedMap::<String, V>::deserialize(from)?;
         let read = |(name, value): (String, V)| {
             let (topic, number) = name.rsplit_once('-')?;
             Some((TopicPartition::new(topic, number.parse().ok()?), value))

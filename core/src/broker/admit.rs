@@ -4,12 +4,12 @@
 //! a few rules, so it happens on the connection's side, against a snapshot of those rules. The
 //! owner only decides. When the rules have changed in between, the owner checks again, once.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::error::{ErrorCode, Malformed};
+use crate::ordered::OrderedMap;
 use crate::protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
 use crate::protocol::{ApiKey, RequestBody, StrBytes, decode_request};
 use crate::record::{
@@ -31,13 +31,13 @@ pub struct TopicRules {
 /// The rules for admitting requests: a snapshot, replaced as a whole when a topic or a configuration changes.
 #[derive(Clone, Debug, Default)]
 pub struct Admission {
-    by_name: BTreeMap<Arc<str>, Arc<TopicRules>>,
-    by_id: BTreeMap<Uuid, Arc<TopicRules>>,
+    by_name: OrderedMap<Arc<str>, Arc<TopicRules>>,
+    by_id: OrderedMap<Uuid, Arc<TopicRules>>,
 }
 
 impl Admission {
     pub(super) fn new(topics: impl Iterator<Item = Arc<TopicRules>>) -> Self {
-        let by_name: BTreeMap<_, _> = topics.map(|rules| (rules.name.clone(), rules)).collect();
+        let by_name: OrderedMap<_, _> = topics.map(|rules| (rules.name.clone(), rules)).collect();
         let by_id = by_name.values().map(|rules| (rules.id, rules.clone())).collect();
         Self { by_name, by_id }
     }

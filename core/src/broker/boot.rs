@@ -15,8 +15,6 @@
 
 mod placing;
 
-use std::collections::BTreeMap;
-
 use super::cluster::{HeldLog, Stage};
 use super::directories::Then;
 use super::job::{Job, JobResult, Survey};
@@ -27,6 +25,7 @@ use crate::disk::{DirId, DiskOp, Lane};
 use crate::io::{Level, Output};
 use crate::log::checkpoint::{CleanShutdown, MetaProperties, MetaVersion};
 use crate::log::{self, Recovered};
+use crate::ordered::OrderedMap;
 use crate::types::Millis;
 
 /// How often a long start says how far it has come.
@@ -35,7 +34,7 @@ const SAY_EVERY_MS: Millis = 5_000;
 /// What is gathered while the broker boots.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Booting {
-    surveys: BTreeMap<DirId, Survey>,
+    surveys: OrderedMap<DirId, Survey>,
     /// Jobs not back yet.
     left: usize,
     /// Logs to recover in all.
@@ -123,7 +122,7 @@ impl State {
     }
 
     /// All directories must be of one broker of one cluster.
-    fn check_meta_properties(&mut self, surveys: &BTreeMap<DirId, Survey>) -> Result<(), String> {
+    fn check_meta_properties(&mut self, surveys: &OrderedMap<DirId, Survey>) -> Result<(), String> {
         let (mut unmarked, mut cluster_id) = (Vec::new(), None);
         for (&dir, survey) in surveys {
             let path = self.path_of(dir);

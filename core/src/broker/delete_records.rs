@@ -6,14 +6,13 @@
 
 mod wait;
 
-use std::collections::BTreeSet;
-
 use super::State;
 use super::caller::Caller;
 use crate::cx::Cx;
 use crate::disk::{DirId, Lane};
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::is_internal;
+use crate::ordered::OrderedSet;
 use crate::protocol::messages::delete_records_request::DeleteRecordsPartition;
 use crate::protocol::messages::delete_records_response::DeleteRecordsPartitionResult;
 use crate::protocol::messages::{DeleteRecordsRequest, message};
@@ -41,7 +40,7 @@ impl State {
     pub(super) fn delete_records(&mut self, cx: &mut Cx, caller: &Caller, request: &DeleteRecordsRequest) {
         cx.cause = caller.cause;
         let mut wait = DeletionWait::new(*caller);
-        let mut dirs = BTreeSet::new();
+        let mut dirs = OrderedSet::new();
         for topic in request.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
             wait.begin_topic(&topic.name);
             for asked in &topic.partitions {

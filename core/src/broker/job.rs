@@ -4,8 +4,6 @@
 //! [`Input::JobDone`](crate::io::Input::JobDone). A job reads and never writes: what it finds may
 //! lead to disk operations, but the owner queues them.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 
 use crate::coordination;
@@ -15,6 +13,7 @@ use crate::log;
 use crate::log::checkpoint::{
     CleanShutdown, LOG_START_OFFSET_FILE, MetaProperties, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE,
 };
+use crate::ordered::OrderedMap;
 
 /// What shall be read.
 #[derive(Clone, Debug)]
@@ -35,7 +34,7 @@ pub enum JobResult {
         found: Result<Survey, DiskError>,
     },
     /// Those that could be told.
-    Volumes(BTreeMap<DirId, Volume>),
+    Volumes(OrderedMap<DirId, Volume>),
     Log(log::JobResult),
 }
 
@@ -43,7 +42,7 @@ pub enum JobResult {
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     /// The small files in the directory itself, by name: checkpoints, `meta.properties`, the clean mark.
-    pub files: BTreeMap<String, Bytes>,
+    pub files: OrderedMap<String, Bytes>,
     /// Names of the directories in it, without the `/`.
     pub directories: Vec<String>,
 }

@@ -1,7 +1,5 @@
 //! Jobs under way, and for whom their results are.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::State;
 use super::job::{Job, JobResult};
 use super::log_dirs::DescribingLogDirs;
@@ -10,6 +8,7 @@ use crate::disk::DirId;
 use crate::error::DiskError;
 use crate::io::{JobId, Level, Output};
 use crate::log::{self, Reindexed};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::replica::ParkedId;
 use crate::replica::fetcher::CutId;
 use crate::replica::partition::PartitionId;
@@ -53,10 +52,10 @@ pub(super) enum JobFor {
 pub(super) struct Jobs {
     next: JobId,
     /// With the directory that each reads, which fails if it cannot be read.
-    under_way: BTreeMap<JobId, JobFor>,
+    under_way: OrderedMap<JobId, JobFor>,
     /// Segments whose indexes were found wrong, by partition and base offset: each is built again once,
     /// even if the medium goes on lying.
-    reindexed: BTreeSet<(PartitionId, Offset)>,
+    reindexed: OrderedSet<(PartitionId, Offset)>,
 }
 
 impl State {

@@ -3,13 +3,13 @@
 //! A partition that others hold is not an unknown one: its clients hear NOT_LEADER_OR_FOLLOWER, and from
 //! the versions that can say it, who leads and where (KIP-951).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::State;
 use crate::error::{ErrorCode, Refused};
 use crate::io::ListenerId;
 use crate::metadata::TopicImage;
+use crate::ordered::OrderedSet;
 use crate::protocol::StrBytes;
 use crate::protocol::leadership::{LeaderIdAndEpoch, NodeEndpoint};
 use crate::replica::partition::PartitionId;
@@ -59,7 +59,11 @@ impl State {
     }
 
     /// Where these brokers are reached by who came in at the listener.
-    pub(super) fn endpoints(&self, brokers: &BTreeSet<BrokerId>, listener: ListenerId) -> Vec<NodeEndpoint> {
+    pub(super) fn endpoints(
+        &self,
+        brokers: &OrderedSet<BrokerId>,
+        listener: ListenerId,
+    ) -> Vec<NodeEndpoint> {
         let Some(listener) = self.advertised.get(usize::from(listener)) else {
             return Vec::new();
         };

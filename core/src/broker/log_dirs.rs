@@ -3,14 +3,13 @@
 //! How large a volume is only the file system can tell, so a job asks it; then the answer is made of
 //! what the broker knows at that moment.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::State;
 use super::caller::Caller;
 use super::job::Job;
 use super::jobs::JobFor;
 use crate::disk::{DirId, Volume};
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::messages::describe_log_dirs_response::{
     DescribeLogDirsPartition, DescribeLogDirsResult, DescribeLogDirsTopic,
 };
@@ -27,7 +26,7 @@ const FIRST_WITH_VOLUMES: i16 = 4;
 pub(super) struct DescribingLogDirs {
     caller: Caller,
     /// `None`: all partitions.
-    wanted: Option<BTreeMap<Box<str>, BTreeSet<PartitionIndex>>>,
+    wanted: Option<OrderedMap<Box<str>, OrderedSet<PartitionIndex>>>,
 }
 
 impl DescribingLogDirs {
@@ -41,7 +40,7 @@ impl DescribingLogDirs {
 impl State {
     pub(super) fn describe_log_dirs(&mut self, caller: &Caller, request: &DescribeLogDirsRequest) {
         let wanted = request.topics.as_ref().map(|topics| {
-            let mut wanted: BTreeMap<Box<str>, BTreeSet<PartitionIndex>> = BTreeMap::new();
+            let mut wanted: OrderedMap<Box<str>, OrderedSet<PartitionIndex>> = OrderedMap::new();
             for topic in topics {
                 let partitions = wanted.entry((*topic.topic).into()).or_default();
                 partitions.extend(&topic.partitions);
@@ -56,7 +55,7 @@ impl State {
         self.start_job(Job::Volumes { dirs }, JobFor::LogDirs(Box::new(asked)));
     }
 
-    pub(super) fn volumes_found(&mut self, asked: &DescribingLogDirs, volumes: &BTreeMap<DirId, Volume>) {
+    pub(super) fn volumes_found(&mut self, asked: &DescribingLogDirs, volumes: &OrderedMap<DirId, Volume>) {
         let mut by_dir = self.partitions_by_dir(asked);
         let answer = message(|answer: &mut DescribeLogDirsResponse| {
             answer.results = self
@@ -86,10 +85,10 @@ impl State {
         self.out.answer(&asked.caller, answer);
     }
 
-    fn partitions_by_dir(&self, asked: &DescribingLogDirs) -> BTreeMap<DirId, Vec<DescribeLogDirsTopic>> {
-        let mut by_dir: BTreeMap<DirId, Vec<DescribeLogDirsTopic>> = BTreeMap::new();
+    fn partitions_by_dir(&self, asked: &DescribingLogDirs) -> OrderedMap<DirId, Vec<DescribeLogDirsTopic>> {
+        let mut by_dir: OrderedMap<DirId, Vec<DescribeLogDirsTopic>> = OrderedMap::new();
         for topic in self.topics.iter() {
-            let mut rows: BTreeMap<DirId, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
+            let mut rows: OrderedMap<DirId, Vec<DescribeLogDirsPartition>> = OrderedMap::new();
             let partitions = topic
                 .partitions
                 .iter()

@@ -3,8 +3,6 @@
 //! Most are known at once. A search by time, or for the greatest timestamp, reads files: it is a job,
 //! and the request is joined again when the last job is done.
 
-use std::collections::BTreeMap;
-
 use super::State;
 use super::caller::Caller;
 use super::jobs::JobFor;
@@ -12,6 +10,7 @@ use super::parked::Parked;
 use crate::cx::Cx;
 use crate::error::{DiskError, ErrorCode, Refused};
 use crate::log::{TimeLocated, TimePlan};
+use crate::ordered::OrderedMap;
 use crate::protocol::messages::list_offsets_request::ListOffsetsPartition;
 use crate::protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
@@ -235,9 +234,9 @@ impl State {
 }
 
 /// Partitions that a request names more than once, each with its first place.
-fn named_twice(request: &ListOffsetsRequest) -> BTreeMap<(&str, i32), &ListOffsetsPartition> {
-    let mut first = BTreeMap::new();
-    let mut twice = BTreeMap::new();
+fn named_twice(request: &ListOffsetsRequest) -> OrderedMap<(&str, i32), &ListOffsetsPartition> {
+    let mut first = OrderedMap::new();
+    let mut twice = OrderedMap::new();
     for topic in &request.topics {
         for asked in &topic.partitions {
             let key = (&*topic.name, asked.partition_index);

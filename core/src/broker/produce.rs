@@ -13,8 +13,6 @@
 //!   if `flush.messages` asked for it
 //! - a duplicate is answered with its first offset, once that is written too
 
-use std::collections::BTreeSet;
-
 use super::State;
 use super::admit::{AdmittedPartition, AdmittedProduce, AdmittedTopic};
 use super::caller::Caller;
@@ -26,6 +24,7 @@ use crate::cx::Cx;
 use crate::disk::Lane;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::is_internal;
+use crate::ordered::OrderedSet;
 use crate::protocol::StrBytes;
 use crate::protocol::produce::{
     ProducePartitionResponse, ProduceResponse, ProduceTopicResponse, RecordError,
@@ -319,7 +318,7 @@ impl State {
     /// Answers; where another broker leads, and the version can say so, who and where (KIP-951).
     fn answer_produce(&mut self, mut wait: ProduceWait) {
         if wait.caller.version >= FIRST_WITH_LEADER {
-            let mut leaders = BTreeSet::new();
+            let mut leaders = OrderedSet::new();
             for topic in &mut wait.answer.topics {
                 let known = match topic.topic_id.is_zero() {
                     true => self.image.topic(&topic.name),

@@ -4,13 +4,12 @@
 //! stands in it only while it has something to do; ten thousand idle logs cost nothing. Work on all
 //! partitions, such as the look for old segments, is a [`Sweep`] in small steps.
 
-use std::collections::BTreeSet;
-
 use super::State;
 use super::parked::Growth;
 use super::work::Step;
 use crate::cx::Cx;
 use crate::log::DeletedLog;
+use crate::ordered::OrderedSet;
 use crate::replica::partition::PartitionId;
 use crate::trace::{EventId, Timer};
 use crate::types::Millis;
@@ -30,8 +29,8 @@ pub(super) enum Due {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timers {
-    due: BTreeSet<(Millis, Due)>,
-    deleted: std::collections::BTreeMap<u64, DeletedLog>,
+    due: OrderedSet<(Millis, Due)>,
+    deleted: crate::ordered::OrderedMap<u64, DeletedLog>,
     deletions: u64,
 }
 

@@ -5,12 +5,12 @@
 //! [`PartitionId`], which is never given twice, so that whoever kept one of a deleted partition finds
 //! nothing.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::admit::{Admission, TopicRules};
 use crate::error::{ErrorCode, Refused};
 use crate::log::LogConfig;
+use crate::ordered::OrderedMap;
 use crate::replica::Partition;
 use crate::replica::partition::PartitionId;
 use crate::types::{PartitionIndex, Uuid};
@@ -21,7 +21,7 @@ pub struct Topic {
     pub name: Arc<str>,
     pub id: Uuid,
     /// Those that this broker holds.
-    pub partitions: BTreeMap<PartitionIndex, PartitionId>,
+    pub partitions: OrderedMap<PartitionIndex, PartitionId>,
     pub log_config: Arc<LogConfig>,
     /// What its batches are checked against; replaced when the configuration changes.
     pub rules: Arc<TopicRules>,
@@ -30,8 +30,8 @@ pub struct Topic {
 /// All topics and partitions.
 #[derive(Clone, Debug, Default)]
 pub struct Topics {
-    by_name: BTreeMap<Arc<str>, Topic>,
-    by_id: BTreeMap<Uuid, Arc<str>>,
+    by_name: OrderedMap<Arc<str>, Topic>,
+    by_id: OrderedMap<Uuid, Arc<str>>,
     partitions: Vec<Option<Box<Partition>>>,
 }
 

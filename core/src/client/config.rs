@@ -5,7 +5,6 @@
 //! the keys. A key that is in no table is not an error but is told of ([`ClientSettings::unused`]), as
 //! Kafka does with its warning.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -14,6 +13,7 @@ use super::ExponentialBackoff;
 use crate::config::{
     BadValue, ConfigKey, ConfigType::*, Importance::*, Settings, UpdateMode::*, Valid::*, Value, keys,
 };
+use crate::ordered::OrderedMap;
 use crate::types::Millis;
 
 /// The tables of a client's keys.
@@ -73,7 +73,7 @@ pub enum InvalidConfig {
 /// Settings that were read and checked: each key of the tables has its value or its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientSettings {
-    values: BTreeMap<&'static str, Value>,
+    values: OrderedMap<&'static str, Value>,
     set: Vec<&'static str>,
     /// Keys that are in no table, sorted.
     pub unused: Vec<String>,
@@ -82,7 +82,7 @@ pub struct ClientSettings {
 impl ClientSettings {
     pub fn read(keys: ClientKeys, settings: &Settings) -> Result<Self, InvalidConfig> {
         let mut read = Self {
-            values: BTreeMap::new(),
+            values: OrderedMap::new(),
             set: Vec::new(),
             unused: Vec::new(),
         };

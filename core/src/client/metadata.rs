@@ -10,11 +10,11 @@
 //! - the leader epoch of a partition never goes back, unless the topic is another one by its id
 //! - an answer without any broker changes nothing
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{ClientConfig, ClientCx, ClientLane, ExponentialBackoff, Node};
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::leadership::{LeaderIdAndEpoch, NodeEndpoint};
 use crate::protocol::messages::metadata_request::MetadataRequestTopic;
 use crate::protocol::messages::metadata_response::MetadataResponseTopic;
@@ -89,18 +89,18 @@ pub struct Metadata {
     bootstrap: Vec<Node>,
     /// Nothing but the bootstrap addresses is known.
     bootstrapping: bool,
-    brokers: BTreeMap<BrokerId, Broker>,
+    brokers: OrderedMap<BrokerId, Broker>,
     pub cluster_id: Option<Arc<str>>,
     pub controller: Option<BrokerId>,
-    topics: BTreeMap<Arc<str>, TopicMetadata>,
+    topics: OrderedMap<Arc<str>, TopicMetadata>,
     /// Of the topics whose last answer was an error.
-    errors: BTreeMap<Arc<str>, ErrorCode>,
-    epochs: BTreeMap<TopicPartition, LeaderEpoch>,
+    errors: OrderedMap<Arc<str>, ErrorCode>,
+    epochs: OrderedMap<TopicPartition, LeaderEpoch>,
     allow_auto_topic_creation: bool,
     wants_all: bool,
     /// With the time at which each is forgotten, unless it is wanted again.
-    wanted: BTreeMap<Arc<str>, Millis>,
-    new: BTreeSet<Arc<str>>,
+    wanted: OrderedMap<Arc<str>, Millis>,
+    new: OrderedSet<Arc<str>>,
     needs_full: bool,
     needs_partial: bool,
     added: u64,
@@ -136,16 +136,16 @@ impl Metadata {
             max_age_ms: config.metadata_max_age_ms,
             bootstrap: bootstrap.collect(),
             bootstrapping: true,
-            brokers: BTreeMap::new(),
+            brokers: OrderedMap::new(),
             cluster_id: None,
             controller: None,
-            topics: BTreeMap::new(),
-            errors: BTreeMap::new(),
-            epochs: BTreeMap::new(),
+            topics: OrderedMap::new(),
+            errors: OrderedMap::new(),
+            epochs: OrderedMap::new(),
             allow_auto_topic_creation,
             wants_all: false,
-            wanted: BTreeMap::new(),
-            new: BTreeSet::new(),
+            wanted: OrderedMap::new(),
+            new: OrderedSet::new(),
             needs_full: true,
             needs_partial: false,
             added: 0,
@@ -250,7 +250,7 @@ impl Metadata {
 
     /// Exactly these topics are wanted, for good.
     pub fn want_only(&mut self, topics: impl IntoIterator<Item = Arc<str>>, cause: EventId) {
-        let topics: BTreeMap<Arc<str>, Millis> =
+        let topics: OrderedMap<Arc<str>, Millis> =
             topics.into_iter().map(|topic| (topic, Millis::MAX)).collect();
         self.wants_all = false;
         self.new.retain(|topic| topics.contains_key(topic));

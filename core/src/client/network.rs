@@ -10,7 +10,6 @@
 //!
 //! `P` says what a request was sent for; it comes back with the answer.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,6 +17,7 @@ use thiserror::Error;
 
 use super::{ClientConfig, ClientCx, ClientInput, ClientOutput, ExponentialBackoff, Node};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedMap;
 use crate::protocol::messages::{ApiVersionsRequest, ApiVersionsResponse, message};
 use crate::protocol::produce::ProduceResponse;
 use crate::protocol::{
@@ -98,7 +98,7 @@ enum State {
 struct Connection {
     state: State,
     /// By API key.
-    versions: BTreeMap<i16, (i16, i16)>,
+    versions: OrderedMap<i16, (i16, i16)>,
     in_flight: u32,
     /// In a row.
     failures: u32,
@@ -128,8 +128,8 @@ pub struct Network<P> {
     /// `max.in.flight.requests.per.connection`.
     max_in_flight: u32,
     next_id: SendId,
-    connections: BTreeMap<Node, Connection>,
-    in_flight: BTreeMap<SendId, InFlight<P>>,
+    connections: OrderedMap<Node, Connection>,
+    in_flight: OrderedMap<SendId, InFlight<P>>,
 }
 
 impl<P> Network<P> {
@@ -140,8 +140,8 @@ impl<P> Network<P> {
             reconnect_backoff: config.reconnect_backoff,
             max_in_flight,
             next_id: 0,
-            connections: BTreeMap::new(),
-            in_flight: BTreeMap::new(),
+            connections: OrderedMap::new(),
+            in_flight: OrderedMap::new(),
         }
     }
 
@@ -533,7 +533,7 @@ impl<P> Network<P> {
 }
 
 /// Versions by API key. A count that the answer has is one that its bytes held.
-fn rows(answer: &ApiVersionsResponse) -> BTreeMap<i16, (i16, i16)> {
+fn rows(answer: &ApiVersionsResponse) -> OrderedMap<i16, (i16, i16)> {
     let rows = answer.api_keys.iter();
     rows.map(|row| (row.api_key, (row.min_version, row.max_version)))
         .collect()

@@ -1,11 +1,10 @@
 //! What AlterConfigs and IncrementalAlterConfigs (KIP-339) may do to a topic's or a broker's settings,
 //! with Kafka's complaints.
 
-use std::collections::BTreeSet;
-
 use super::key::{ConfigKey, ConfigType, Value};
 use super::{BrokerConfig, Settings, UpdateMode, broker_key, topic_key};
 use crate::error::{ErrorCode, Refused};
+use crate::ordered::OrderedSet;
 
 /// What is to happen to one key. The number is the wire's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ pub fn incremental(
     own: &Settings,
     alterations: &[Alteration],
 ) -> Result<Settings, Refused> {
-    let keys: BTreeSet<&str> = alterations.iter().map(|alteration| alteration.key).collect();
+    let keys: OrderedSet<&str> = alterations.iter().map(|alteration| alteration.key).collect();
     if keys.len() < alterations.len() {
         return Err(Refused::new(
             ErrorCode::InvalidRequest,
@@ -89,7 +88,7 @@ pub fn incremental(
 
 /// The owner's settings after the legacy AlterConfigs: exactly those given.
 pub fn replace(owner: Owner, given: &[(&str, Option<&str>)]) -> Result<Settings, Refused> {
-    let keys: BTreeSet<&str> = given.iter().map(|(key, _)| *key).collect();
+    let keys: OrderedSet<&str> = given.iter().map(|(key, _)| *key).collect();
     if keys.len() < given.len() {
         return Err(Refused::new(
             ErrorCode::InvalidRequest,
@@ -226,7 +225,7 @@ fn check_together(settings: &Settings) -> Result<(), Refused> {
     Ok(())
 }
 
-fn check_dynamic(owner: Owner, keys: &BTreeSet<&str>) -> Result<(), Refused> {
+fn check_dynamic(owner: Owner, keys: &OrderedSet<&str>) -> Result<(), Refused> {
     let having = |update: UpdateMode| {
         let of_mode = |key: &&&str| broker_key(key).is_some_and(|row| row.update == update);
         keys.iter()

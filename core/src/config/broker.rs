@@ -1,12 +1,11 @@
 //! A broker's own settings: `server.properties`, `--override`, and what AlterConfigs changed since.
 
-use std::collections::BTreeMap;
-
 use thiserror::Error;
 
 use super::endpoint::{self, Endpoint};
 use super::key::Value;
 use super::{Settings, broker_key, properties, synonyms};
+use crate::ordered::OrderedMap;
 use crate::types::{BrokerId, Millis};
 
 /// One setting given by hand.
@@ -145,7 +144,7 @@ impl BrokerConfig {
     /// The settings from any source; a later one of the same key replaces an earlier.
     pub fn from_settings(settings: Vec<Setting>) -> Result<Loaded, ConfigError> {
         let mut warnings = Vec::new();
-        let (mut fixed, mut places) = (Settings::new(), BTreeMap::new());
+        let (mut fixed, mut places) = (Settings::new(), OrderedMap::new());
         for Setting { key, value, place } in settings {
             if broker_key(&key).is_none() {
                 warnings.push(format!("{place}: unknown key '{key}' is ignored"));
@@ -377,7 +376,7 @@ fn log_dirs(typed: &Typed<'_>) -> Result<Vec<String>, super::BadValue> {
     if dirs.iter().all(|dir| dir.is_empty()) {
         return Err(bad("Name at least one directory".to_owned()));
     }
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = crate::ordered::OrderedSet::new();
     if let Some(twice) = dirs.iter().find(|dir| !seen.insert(dir.as_str())) {
         return Err(bad(format!("{twice} is named twice")));
     }

@@ -24,7 +24,7 @@ pub mod properties;
 mod topic;
 mod topic_keys;
 
-use std::collections::BTreeMap;
+use crate::ordered::OrderedMap;
 
 pub use broker::{BrokerConfig, ConfigError, Loaded, Setting};
 pub use broker_keys::BROKER_KEYS;
@@ -35,7 +35,7 @@ pub use topic::TopicConfig;
 pub use topic_keys::TOPIC_KEYS;
 
 /// Settings by key, as text.
-pub type Settings = BTreeMap<String, String>;
+pub type Settings = OrderedMap<String, String>;
 
 /// The row of a broker's key.
 pub fn broker_key(name: &str) -> Option<&'static ConfigKey> {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn broker_keys_are_kafkas_where_kafka_has_them() {
         let golden = rows(include_str!("kafka-4.4-broker-configs.tsv"));
-        let golden: BTreeMap<&str, &Vec<&str>> = golden.iter().map(|row| (row[0], row)).collect();
+        let golden: OrderedMap<&str, &Vec<&str>> = golden.iter().map(|row| (row[0], row)).collect();
         let mut compared = 0;
         // A node's own number has no default in Kafka 4.4, which knows only the KRaft way.
         for key in BROKER_KEYS

@@ -1,9 +1,8 @@
 //! Commits, and committed offsets, as the application asks for them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{CommitId, Consumer, ConsumerError, OffsetAndMetadata, QueryId};
 use crate::client::ClientCx;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::CommitReason;
 use crate::types::TopicPartition;
 
@@ -16,7 +15,7 @@ impl Consumer {
     pub fn commit_sync(
         &mut self,
         cx: &mut ClientCx,
-        offsets: Option<BTreeMap<TopicPartition, OffsetAndMetadata>>,
+        offsets: Option<OrderedMap<TopicPartition, OffsetAndMetadata>>,
     ) -> Result<CommitId, ConsumerError> {
         self.commit(cx, offsets, CommitReason::Sync)
     }
@@ -28,7 +27,7 @@ impl Consumer {
     pub fn commit_async(
         &mut self,
         cx: &mut ClientCx,
-        offsets: Option<BTreeMap<TopicPartition, OffsetAndMetadata>>,
+        offsets: Option<OrderedMap<TopicPartition, OffsetAndMetadata>>,
     ) -> Result<CommitId, ConsumerError> {
         self.commit(cx, offsets, CommitReason::Async)
     }
@@ -36,7 +35,7 @@ impl Consumer {
     fn commit(
         &mut self,
         cx: &mut ClientCx,
-        offsets: Option<BTreeMap<TopicPartition, OffsetAndMetadata>>,
+        offsets: Option<OrderedMap<TopicPartition, OffsetAndMetadata>>,
         reason: CommitReason,
     ) -> Result<CommitId, ConsumerError> {
         self.check_open()?;
@@ -60,7 +59,7 @@ impl Consumer {
     pub fn committed(
         &mut self,
         cx: &mut ClientCx,
-        partitions: BTreeSet<TopicPartition>,
+        partitions: OrderedSet<TopicPartition>,
     ) -> Result<QueryId, ConsumerError> {
         self.check_open()?;
         let group = self.group.as_mut().ok_or(ConsumerError::NoGroup)?;

@@ -10,13 +10,14 @@
 //!   that compaction made are stepped over
 //! - records before a damaged one are returned first, and nothing is returned past it
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 
 use super::config::IsolationLevel;
 use super::error::ConsumerError;
 use super::record::ConsumerRecord;
+use crate::ordered::OrderedSet;
 use crate::protocol::fetch::AbortedTransaction;
 use crate::record::batch::Records;
 use crate::record::control::ControlType;
@@ -44,7 +45,7 @@ pub(super) struct CompletedFetch {
     records: Option<Records>,
     /// By first offset.
     aborted: VecDeque<AbortedTransaction>,
-    aborted_producers: BTreeSet<ProducerId>,
+    aborted_producers: OrderedSet<ProducerId>,
     /// What is wrong with the record at the position: it is said again until somebody seeks.
     broken: Option<String>,
     is_consumed: bool,
@@ -67,7 +68,7 @@ impl CompletedFetch {
             batch: None,
             records: None,
             aborted: aborted.into(),
-            aborted_producers: BTreeSet::new(),
+            aborted_producers: OrderedSet::new(),
             broken: None,
             is_consumed: false,
         }

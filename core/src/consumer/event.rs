@@ -1,10 +1,9 @@
 //! What an application is told beside records: the partitions it is given and must give up, what became
 //! of commits and look-ups, and errors.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::error::ConsumerError;
 use super::record::{OffsetAndMetadata, OffsetAndTimestamp};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::TopicPartition;
 
 /// Names a commit of this consumer; grows.
@@ -16,11 +15,11 @@ pub type QueryId = u64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rebalance {
     /// To be given up in order: what was processed may still be committed.
-    Revoked(BTreeSet<TopicPartition>),
+    Revoked(OrderedSet<TopicPartition>),
     /// New ones, beside those that stayed. Positions may be set before anything is read.
-    Assigned(BTreeSet<TopicPartition>),
+    Assigned(OrderedSet<TopicPartition>),
     /// Somebody else may have them already: nothing can be committed any more.
-    Lost(BTreeSet<TopicPartition>),
+    Lost(OrderedSet<TopicPartition>),
 }
 
 /// See the [module](self).
@@ -33,18 +32,18 @@ pub enum ConsumerEvent {
     /// A commit ended. They end in the order in which they were asked for.
     Committed {
         id: CommitId,
-        offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        offsets: OrderedMap<TopicPartition, OffsetAndMetadata>,
         result: Result<(), ConsumerError>,
     },
     /// The committed offsets; `None`: none was ever committed.
     CommittedOffsets {
         id: QueryId,
-        result: Result<BTreeMap<TopicPartition, Option<OffsetAndMetadata>>, ConsumerError>,
+        result: Result<OrderedMap<TopicPartition, Option<OffsetAndMetadata>>, ConsumerError>,
     },
     /// What was looked up; `None`: there is no such record.
     Offsets {
         id: QueryId,
-        result: Result<BTreeMap<TopicPartition, Option<OffsetAndTimestamp>>, ConsumerError>,
+        result: Result<OrderedMap<TopicPartition, Option<OffsetAndTimestamp>>, ConsumerError>,
     },
     /// What Java's `poll` throws: the consumer goes on at the next poll.
     Failed(ConsumerError),

@@ -47,7 +47,6 @@ mod subscription;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use config::{ConsumerConfig, GroupConfig, IsolationLevel};
@@ -68,6 +67,7 @@ use shared::Shared;
 
 use crate::client::network::Answer;
 use crate::client::{ClientCx, ClientInput, NetworkClient};
+use crate::ordered::OrderedSet;
 use crate::record::Decompress;
 use crate::trace::Timer;
 use crate::types::Millis;
@@ -100,7 +100,7 @@ pub struct Consumer {
     /// Answers to metadata requests that were looked at.
     seen_updates: u64,
     /// The topics that metadata was last told to want.
-    wanted: Option<BTreeSet<Arc<str>>>,
+    wanted: Option<OrderedSet<Arc<str>>>,
     due: Option<Millis>,
 }
 

@@ -1,13 +1,12 @@
 //! Where the consumer is, and where it shall go on: seeks, pauses, and offsets that leaders know.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::partition_state::FetchPosition;
 use super::{
     Consumer, ConsumerError, EARLIEST_TIMESTAMP, IsolationLevel, LATEST_TIMESTAMP, OffsetAndMetadata,
     QueryId, ResetStrategy,
 };
 use crate::client::ClientCx;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::{ConsumerFact, PositionReason};
 use crate::types::{Millis, Offset, TopicPartition};
 
@@ -116,7 +115,7 @@ impl Consumer {
         Ok(())
     }
 
-    pub fn paused(&self) -> BTreeSet<TopicPartition> {
+    pub fn paused(&self) -> OrderedSet<TopicPartition> {
         let states = self.shared.subscriptions.states();
         let paused = states.filter(|(_, state)| state.paused);
         paused.map(|(partition, _)| partition.clone()).collect()
@@ -129,7 +128,7 @@ impl Consumer {
     pub fn offsets_for_times(
         &mut self,
         cx: &mut ClientCx,
-        times: BTreeMap<TopicPartition, Millis>,
+        times: OrderedMap<TopicPartition, Millis>,
     ) -> Result<QueryId, ConsumerError> {
         match times.values().find(|time| **time < 0) {
             Some(time) => Err(ConsumerError::NegativeTimestamp { timestamp: *time }),
@@ -147,7 +146,7 @@ impl Consumer {
         self.look_up(cx, ends(partitions, LATEST_TIMESTAMP))
     }
 
-    fn look_up(&mut self, cx: &mut ClientCx, asked: BTreeMap<TopicPartition, Millis>) -> QueryId {
+    fn look_up(&mut self, cx: &mut ClientCx, asked: OrderedMap<TopicPartition, Millis>) -> QueryId {
         self.next_query += 1;
         let due_ms = cx.now + self.shared.config.default_api_timeout_ms;
         self.lookups.ask(self.next_query, asked, due_ms);
@@ -156,7 +155,7 @@ impl Consumer {
     }
 }
 
-fn ends(partitions: &[TopicPartition], timestamp: Millis) -> BTreeMap<TopicPartition, Millis> {
+fn ends(partitions: &[TopicPartition], timestamp: Millis) -> OrderedMap<TopicPartition, Millis> {
     partitions
         .iter()
         .map(|partition| (partition.clone(), timestamp))

@@ -1,11 +1,10 @@
 //! What a request was sent for: it comes back with the answer.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::event::{CommitId, QueryId};
 use super::generation::Generation;
 use super::partition_state::FetchPosition;
 use super::reset_strategy::ResetStrategy;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{BrokerId, TopicPartition};
 
 #[derive(Clone, Debug)]
@@ -16,16 +15,16 @@ pub(super) enum Purpose {
     CloseSession,
     /// ListOffsets, for positions.
     Reset {
-        asked: BTreeMap<TopicPartition, ResetStrategy>,
+        asked: OrderedMap<TopicPartition, ResetStrategy>,
     },
     /// ListOffsets, for the application.
     Query {
         id: QueryId,
-        asked: BTreeSet<TopicPartition>,
+        asked: OrderedSet<TopicPartition>,
     },
     /// OffsetForLeaderEpoch.
     Validate {
-        asked: BTreeMap<TopicPartition, FetchPosition>,
+        asked: OrderedMap<TopicPartition, FetchPosition>,
     },
     FindCoordinator,
     /// The five below carry the generation in which they were sent: an error of an older one is no news.
@@ -39,7 +38,7 @@ pub(super) enum Purpose {
     Leave,
     /// OffsetFetch, for positions.
     InitialOffsets {
-        asked: BTreeSet<TopicPartition>,
+        asked: OrderedSet<TopicPartition>,
     },
     /// OffsetFetch, for the application.
     CommittedQuery {

@@ -2,14 +2,13 @@
 //!
 //! A field that a version lacks is left out here if the request means the same without it.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 
 use super::config::{GroupConfig, IsolationLevel};
 use super::generation::Generation;
 use super::partition_state::FetchPosition;
 use super::record::OffsetAndMetadata;
+use crate::ordered::OrderedMap;
 use crate::protocol::messages::join_group_request::JoinGroupRequestProtocol;
 use crate::protocol::messages::leave_group_request::MemberIdentity;
 use crate::protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
@@ -64,7 +63,7 @@ pub(super) fn list_offsets(
     version: i16,
     isolation: IsolationLevel,
     timeout_ms: Millis,
-    asked: &BTreeMap<TopicPartition, (Millis, Option<LeaderEpoch>)>,
+    asked: &OrderedMap<TopicPartition, (Millis, Option<LeaderEpoch>)>,
 ) -> RequestBody {
     let partition = |(index, (timestamp, epoch)): (PartitionIndex, &(Millis, Option<LeaderEpoch>))| {
         message(|row: &mut ListOffsetsPartition| {
@@ -96,7 +95,7 @@ pub(super) fn list_offsets(
 }
 
 /// Where the epoch of each position ends, at its leader (KIP-320).
-pub(super) fn epoch_ends(version: i16, asked: &BTreeMap<TopicPartition, FetchPosition>) -> RequestBody {
+pub(super) fn epoch_ends(version: i16, asked: &OrderedMap<TopicPartition, FetchPosition>) -> RequestBody {
     let partition = |(index, position): (PartitionIndex, &FetchPosition)| {
         message(|row: &mut OffsetForLeaderPartition| {
             row.partition = index;
@@ -236,7 +235,7 @@ pub(super) fn offset_commit(
     version: i16,
     config: &GroupConfig,
     generation: &Generation,
-    offsets: &BTreeMap<TopicPartition, OffsetAndMetadata>,
+    offsets: &OrderedMap<TopicPartition, OffsetAndMetadata>,
 ) -> RequestBody {
     let partition = |(index, offset): (PartitionIndex, &OffsetAndMetadata)| {
         message(|row: &mut OffsetCommitRequestPartition| {

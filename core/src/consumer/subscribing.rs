@@ -1,11 +1,11 @@
 //! What is read, by whose choice: topics by name or pattern, shared with the group, or partitions by hand.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::shared::Shared;
 use super::{Consumer, ConsumerError, RebalanceListener, TopicPattern};
 use crate::client::ClientCx;
+use crate::ordered::OrderedSet;
 use crate::trace::ConsumerFact;
 use crate::types::TopicPartition;
 
@@ -18,7 +18,7 @@ impl Consumer {
     pub fn subscribe(
         &mut self,
         cx: &mut ClientCx,
-        topics: BTreeSet<Arc<str>>,
+        topics: OrderedSet<Arc<str>>,
         listener: RebalanceListener,
     ) -> Result<(), ConsumerError> {
         self.check_open()?;
@@ -77,10 +77,10 @@ impl Consumer {
     }
 
     /// The topics that are read, by name or by pattern.
-    pub fn subscription(&self) -> BTreeSet<Arc<str>> {
+    pub fn subscription(&self) -> OrderedSet<Arc<str>> {
         match self.shared.subscriptions.is_by_group() {
             true => self.shared.subscriptions.topics().clone(),
-            false => BTreeSet::new(),
+            false => OrderedSet::new(),
         }
     }
 
@@ -91,7 +91,7 @@ impl Consumer {
     pub fn assign(
         &mut self,
         cx: &mut ClientCx,
-        partitions: BTreeSet<TopicPartition>,
+        partitions: OrderedSet<TopicPartition>,
     ) -> Result<(), ConsumerError> {
         self.check_open()?;
         let taken = partitions.iter().cloned().collect();
@@ -108,7 +108,7 @@ impl Consumer {
         Ok(())
     }
 
-    pub fn assignment(&self) -> BTreeSet<TopicPartition> {
+    pub fn assignment(&self) -> OrderedSet<TopicPartition> {
         self.shared.subscriptions.assigned()
     }
 }

@@ -7,7 +7,6 @@
 //! - there is a position only for what is assigned, and what is given up loses it
 //! - a partition that is assigned before and after a rebalance keeps its position
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::error::ConsumerError;
@@ -15,6 +14,7 @@ use super::partition_state::{FetchState, PartitionState};
 use super::pattern::TopicPattern;
 use super::record::OffsetAndMetadata;
 use super::reset_strategy::ResetStrategy;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::TopicPartition;
 
 /// By whose choice partitions are assigned.
@@ -31,10 +31,10 @@ pub(super) enum SubscriptionKind {
 pub(super) struct SubscriptionState {
     kind: SubscriptionKind,
     /// What was asked for; with a pattern, what it matches; with partitions, their topics.
-    topics: BTreeSet<Arc<str>>,
+    topics: OrderedSet<Arc<str>>,
     /// What the whole group asks for, while this consumer leads it.
-    group_topics: BTreeSet<Arc<str>>,
-    assignment: BTreeMap<TopicPartition, PartitionState>,
+    group_topics: OrderedSet<Arc<str>>,
+    assignment: OrderedMap<TopicPartition, PartitionState>,
     pub default_reset: ResetStrategy,
 }
 
@@ -42,15 +42,15 @@ impl SubscriptionState {
     pub fn new(default_reset: ResetStrategy) -> Self {
         Self {
             kind: SubscriptionKind::None,
-            topics: BTreeSet::new(),
-            group_topics: BTreeSet::new(),
-            assignment: BTreeMap::new(),
+            topics: OrderedSet::new(),
+            group_topics: OrderedSet::new(),
+            assignment: OrderedMap::new(),
             default_reset,
         }
     }
 
     /// True if the topics are others than before.
-    pub fn subscribe(&mut self, topics: BTreeSet<Arc<str>>) -> Result<bool, ConsumerError> {
+    pub fn subscribe(&mut self, topics: OrderedSet<Arc<str>>) -> Result<bool, ConsumerError> {
         match self.kind {
             SubscriptionKind::None | SubscriptionKind::Topics => self.kind = SubscriptionKind::Topics,
             _ => return Err(ConsumerError::MixedSubscription),
@@ -69,12 +69,12 @@ impl SubscriptionState {
     }
 
     /// Topics that match the pattern, in place of those before; true if they are others.
-    pub fn subscribe_from_pattern(&mut self, topics: BTreeSet<Arc<str>>) -> bool {
+    pub fn subscribe_from_pattern(&mut self, topics: OrderedSet<Arc<str>>) -> bool {
         self.change(topics)
     }
 
     /// Partitions by hand. What was assigned before keeps its position.
-    pub fn assign_by_hand(&mut self, partitions: BTreeSet<TopicPartition>) -> Result<(), ConsumerError> {
+    pub fn assign_by_hand(&mut self, partitions: OrderedSet<TopicPartition>) -> Result<(), ConsumerError> {
         match self.kind {
             SubscriptionKind::None | SubscriptionKind::Assigned => self.kind = SubscriptionKind::Assigned,
             _ => return Err(ConsumerError::MixedSubscription),
@@ -88,11 +88,11 @@ impl SubscriptionState {
     }
 
     /// Partitions from the group.
-    pub fn assign_from_group(&mut self, partitions: BTreeSet<TopicPartition>) {
+    pub fn assign_from_group(&mut self, partitions: OrderedSet<TopicPartition>) {
         self.set_assignment(partitions);
     }
 
-    fn set_assignment(&mut self, partitions: BTreeSet<TopicPartition>) {
+    fn set_assignment(&mut self, partitions: OrderedSet<TopicPartition>) {
         let mut before = std::mem::take(&mut self.assignment);
         let kept = |partition: TopicPartition| {
             let state = before.remove(&partition).unwrap_or_else(PartitionState::new);
@@ -101,7 +101,7 @@ impl SubscriptionState {
         self.assignment = partitions.into_iter().map(kept).collect();
     }
 
-    fn change(&mut self, topics: BTreeSet<Arc<str>>) -> bool {
+    fn change(&mut self, topics: OrderedSet<Arc<str>>) -> bool {
         let is_other = self.topics != topics;
         self.topics = topics;
         is_other
@@ -127,16 +127,16 @@ impl SubscriptionState {
         }
     }
 
-    pub fn topics(&self) -> &BTreeSet<Arc<str>> {
+    pub fn topics(&self) -> &OrderedSet<Arc<str>> {
         &self.topics
     }
 
     /// Topics that must be known: its own and, for a leader, those of the whole group.
-    pub fn metadata_topics(&self) -> BTreeSet<Arc<str>> {
+    pub fn metadata_topics(&self) -> OrderedSet<Arc<str>> {
         self.topics.union(&self.group_topics).cloned().collect()
     }
 
-    pub fn set_group_topics(&mut self, topics: BTreeSet<Arc<str>>) {
+    pub fn set_group_topics(&mut self, topics: OrderedSet<Arc<str>>) {
         self.group_topics = topics;
     }
 
@@ -150,7 +150,7 @@ impl SubscriptionState {
 
     // ---- assigned partitions
 
-    pub fn assigned(&self) -> BTreeSet<TopicPartition> {
+    pub fn assigned(&self) -> OrderedSet<TopicPartition> {
         self.assignment.keys().cloned().collect()
     }
 
@@ -181,7 +181,7 @@ impl SubscriptionState {
     }
 
     /// Partitions of which nobody has said yet where to begin.
-    pub fn initializing(&self) -> BTreeSet<TopicPartition> {
+    pub fn initializing(&self) -> OrderedSet<TopicPartition> {
         let waiting = self
             .states()
             .filter(|(_, state)| state.fetch == FetchState::Initializing && !state.pending_assigned);
@@ -189,7 +189,7 @@ impl SubscriptionState {
     }
 
     /// What was returned to the application so far, which is what may be committed.
-    pub fn all_consumed(&self) -> BTreeMap<TopicPartition, OffsetAndMetadata> {
+    pub fn all_consumed(&self) -> OrderedMap<TopicPartition, OffsetAndMetadata> {
         let consumed = self.states().filter_map(|(partition, state)| {
             let position = state.valid_position()?;
             let offset = OffsetAndMetadata {
@@ -208,11 +208,11 @@ mod tests {
     use super::*;
     use crate::consumer::partition_state::{FetchPosition, LeaderAndEpoch};
 
-    fn names(names: &[&str]) -> BTreeSet<Arc<str>> {
+    fn names(names: &[&str]) -> OrderedSet<Arc<str>> {
         names.iter().map(|name| Arc::from(*name)).collect()
     }
 
-    fn partitions(of: &[(&str, i32)]) -> BTreeSet<TopicPartition> {
+    fn partitions(of: &[(&str, i32)]) -> OrderedSet<TopicPartition> {
         of.iter()
             .map(|(topic, partition)| TopicPartition::new(*topic, *partition))
             .collect()

@@ -195,7 +195,7 @@ fn members(version: i16, wanted: &asked::PartitionData) -> Vec<(BrokerId, i64)> 
 }
 
 fn has_twice(isr: &[BrokerId]) -> bool {
-    let distinct: std::collections::BTreeSet<_> = isr.iter().collect();
+    let distinct: crate::ordered::OrderedSet<_> = isr.iter().collect();
     distinct.len() < isr.len()
 }
 

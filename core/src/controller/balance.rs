@@ -5,9 +5,8 @@
 //! the partitions that prefer it are led elsewhere; above `leader.imbalance.per.broker.percentage`
 //! they move back, where their preferred leader is fit to lead.
 
-use std::collections::BTreeMap;
-
 use crate::metadata::PartitionImage;
+use crate::ordered::OrderedMap;
 use crate::types::{BrokerId, Millis, TopicPartition};
 
 /// First look after a controller's election.
@@ -16,7 +15,7 @@ pub const FIRST_CHECK_MS: Millis = 5_000;
 /// How the leaders are spread, counted partition by partition.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    by_preferred: BTreeMap<BrokerId, Preferring>,
+    by_preferred: OrderedMap<BrokerId, Preferring>,
 }
 
 /// Partitions that prefer one broker.

@@ -4,7 +4,6 @@
 //! has died, a new one has joined, a known one under a higher epoch has *bounced*, faster than anybody
 //! saw it die; it lost what was in its memory all the same, so it is treated as dead and then as new.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,13 +14,14 @@ use crate::coordination::Stat;
 use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::metadata::{PartitionImage, nodes};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::ResponseBody;
 use crate::protocol::control::{ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse};
 use crate::trace::{ControlFact, ElectionReason};
 use crate::types::{BrokerId, TopicPartition};
 
 /// The nodes of brokers that are registered.
-pub(super) type Registered = BTreeMap<BrokerId, (Bytes, Stat)>;
+pub(super) type Registered = OrderedMap<BrokerId, (Bytes, Stat)>;
 
 /// "Sent by a broker that does not know its epoch."
 const UNKNOWN_BROKER_EPOCH: i64 = -1;
@@ -171,7 +171,7 @@ impl Controller {
 
     /// A replica that answers KAFKA_STORAGE_ERROR lies in a failed directory (KIP-112).
     fn replicas_reported(&mut self, cx: &mut Cx, broker: BrokerId, answer: &LeaderAndIsrResponse) {
-        let mut newly: BTreeMap<TopicPartition, Vec<BrokerId>> = BTreeMap::new();
+        let mut newly: OrderedMap<TopicPartition, Vec<BrokerId>> = OrderedMap::new();
         for topic in &answer.topics {
             let Some(name) = self
                 .image
@@ -206,7 +206,7 @@ impl Controller {
     }
 
     /// A directory of these brokers failed: asks each that holds the partition what became of it.
-    pub(super) fn ask_what_failed(&mut self, name: &TopicPartition, brokers: &BTreeSet<BrokerId>) {
+    pub(super) fn ask_what_failed(&mut self, name: &TopicPartition, brokers: &OrderedSet<BrokerId>) {
         let Some(partition) = self.partition(name).filter(|partition| partition.has_state()) else {
             return;
         };

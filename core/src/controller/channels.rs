@@ -5,10 +5,11 @@
 //! said twice, since each carries its epochs. A broker that registers anew gets a new line; what was
 //! meant for its former life is dropped.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::tell::ControlRequest;
+use crate::ordered::OrderedMap;
 use crate::trace::EventId;
 use crate::types::{BrokerId, Millis};
 
@@ -39,7 +40,7 @@ struct Channel {
 /// The lines, by broker.
 #[derive(Clone, Debug, Default)]
 pub struct Channels {
-    lines: BTreeMap<BrokerId, Channel>,
+    lines: OrderedMap<BrokerId, Channel>,
     last: TellId,
     /// Why a word is to be said again, the last time.
     because: EventId,

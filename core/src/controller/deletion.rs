@@ -8,7 +8,6 @@
 //! A replica whose broker is away, or could not delete, holds the deletion up until its broker comes.
 //! A partition that moves is deleted where it is and where it was going.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::replica_state::ReplicaState;
@@ -17,6 +16,7 @@ use crate::coordination::Multi;
 use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::metadata::nodes;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::ResponseBody;
 use crate::protocol::control::StopReplicaResponse;
 use crate::trace::ControlFact;
@@ -28,7 +28,7 @@ type Replica = (PartitionIndex, BrokerId);
 /// The deletions under way, and who waits for their end.
 #[derive(Clone, Debug, Default)]
 pub struct Deletions {
-    topics: BTreeMap<Arc<str>, BTreeMap<Replica, ReplicaState>>,
+    topics: OrderedMap<Arc<str>, OrderedMap<Replica, ReplicaState>>,
     waiting: Vec<Waiting>,
 }
 
@@ -36,7 +36,7 @@ pub struct Deletions {
 #[derive(Clone, Debug)]
 struct Waiting {
     caller: CallerToken,
-    topics: BTreeSet<Arc<str>>,
+    topics: OrderedSet<Arc<str>>,
     by: Millis,
     body: Box<ResponseBody>,
 }
@@ -97,7 +97,7 @@ impl Controller {
             .iter()
             .filter(|name| self.deletions.contains(name))
             .cloned();
-        let left: BTreeSet<Arc<str>> = left.collect();
+        let left: OrderedSet<Arc<str>> = left.collect();
         if left.is_empty() {
             return self.answer(cx, caller, body);
         }
@@ -159,7 +159,7 @@ impl Controller {
             note(cx, || ControlFact::TopicDeletionStarted {
                 topic: name.to_string(),
             });
-            let mut replicas = BTreeMap::new();
+            let mut replicas = OrderedMap::new();
             for (index, partition) in (0..).zip(&topic.partitions) {
                 self.batch.update(&TopicPartition::new(name.clone(), index));
                 replicas.extend(

@@ -1,7 +1,5 @@
 //! Elections that somebody asks for: a client, a tool, or the balance of leaders.
 
-use std::collections::BTreeMap;
-
 use super::balance::Tally;
 use super::partition_state::PartitionState;
 use super::passes::PassFor;
@@ -9,6 +7,7 @@ use super::{Controller, Level};
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::nodes;
+use crate::ordered::OrderedMap;
 use crate::trace::ElectionReason;
 use crate::types::{Millis, TopicPartition};
 
@@ -38,7 +37,7 @@ impl Controller {
         cx: &mut Cx,
         kind: ElectionKind,
         partitions: Option<Vec<TopicPartition>>,
-    ) -> BTreeMap<TopicPartition, Result<(), Refused>> {
+    ) -> OrderedMap<TopicPartition, Result<(), Refused>> {
         let partitions =
             partitions.unwrap_or_else(|| self.partitions_where(|_, partition| partition.has_state()));
         let results = partitions.into_iter().map(|name| {

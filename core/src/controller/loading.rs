@@ -9,7 +9,7 @@
 //! when their states are there: 10,000 partitions are many small steps, not one long. What is found is
 //! brought in order, and told, by [`passes`](super::passes); only then requests are served.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,6 +20,7 @@ use super::{Controller, Level, Stage, balance};
 use crate::coordination::{Found, Multi, Read, Stat};
 use crate::cx::Cx;
 use crate::metadata::nodes;
+use crate::ordered::OrderedSet;
 use crate::types::{BrokerId, TopicPartition};
 
 /// Topics whose nodes are asked for in one read, and partitions whose states are.
@@ -30,7 +31,7 @@ const STATES_AT_ONCE: usize = 1000;
 #[derive(Clone, Debug, Default)]
 pub struct Loading {
     /// Watches that fired meanwhile.
-    fired: BTreeSet<Arc<str>>,
+    fired: OrderedSet<Arc<str>>,
 }
 
 /// Topics that are being read: at the start all of them, later those that others made.
@@ -93,7 +94,7 @@ impl Controller {
         for name in names(2) {
             self.mirror.assume(nodes::delete_topic(&name));
         }
-        let topics: BTreeSet<Arc<str>> = names(1).into_iter().collect();
+        let topics: OrderedSet<Arc<str>> = names(1).into_iter().collect();
         for name in names(11).iter().filter(|name| !topics.contains(*name)) {
             let path = nodes::topic_config(name);
             self.mirror.assume(path.clone());

@@ -7,7 +7,6 @@
 //!
 //! Invariant: after every acknowledged write the nodes held here are as in the tree.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ use bytes::Bytes;
 
 use crate::coordination::{Multi, MultiError, NodeError, Op, Stat};
 use crate::metadata::nodes::{NodeSource, NodeView};
+use crate::ordered::{OrderedMap, OrderedSet};
 
 /// One node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Held {
 /// The nodes by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mirror {
-    nodes: BTreeMap<Arc<str>, Held>,
+    nodes: OrderedMap<Arc<str>, Held>,
 }
 
 impl Mirror {
@@ -167,7 +167,7 @@ impl NodeSource for Mirror {
     /// Goes through all that is below: for a whole reading, not for a daily one.
     fn child_names(&self, path: &str) -> Vec<Arc<str>> {
         let below = format!("{path}/");
-        let names: BTreeSet<&str> = self
+        let names: OrderedSet<&str> = self
             .nodes
             .range::<str, _>((Bound::Included(&*below), Bound::Unbounded))
             .map_while(|(known, _)| known.strip_prefix(&below))

@@ -42,7 +42,7 @@ pub(crate) mod tests;
 mod topics;
 mod watching;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub use channels::TellId;
@@ -54,6 +54,7 @@ use crate::coordination::{CoordinationOp, CoordinationReply, Multi, MultiError, 
 use crate::cx::Cx;
 use crate::io::Level;
 use crate::metadata::{MetadataImage, nodes};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::ResponseBody;
 use crate::protocol::control::ControlledShutdownRequest;
 use crate::protocol::messages::AlterPartitionRequest;
@@ -155,24 +156,24 @@ pub struct Controller {
     stage: Stage,
     mirror: Mirror,
     image: Arc<MetadataImage>,
-    shutting_down: BTreeSet<BrokerId>,
+    shutting_down: OrderedSet<BrokerId>,
     /// Replicas whose log directory has failed, as their brokers said.
-    offline_dirs: BTreeMap<BrokerId, BTreeSet<TopicPartition>>,
+    offline_dirs: OrderedMap<BrokerId, OrderedSet<TopicPartition>>,
     deletions: Deletions,
     /// Topics whose nodes are watched.
-    watched_topics: BTreeSet<Arc<str>>,
+    watched_topics: OrderedSet<Arc<str>>,
     /// Decided, and not yet asked: ends with [`Controller::seal_round`].
     ops: Vec<Op>,
     /// Topics whose assignment changed in this round.
-    reassigned: BTreeSet<Arc<str>>,
+    reassigned: OrderedSet<Arc<str>>,
     batch: Batch,
     /// Brokers that have come and are not told everything yet, and what they must hear beside it.
-    coming: BTreeSet<BrokerId>,
+    coming: OrderedSet<BrokerId>,
     aside: Batch,
     passes: Passes,
     pending: Pending,
     channels: Channels,
-    reads: BTreeMap<OpId, ReadFor>,
+    reads: OrderedMap<OpId, ReadFor>,
     last_op: OpId,
     balance_at: Option<Millis>,
     /// Events that came before everything was loaded.
@@ -196,19 +197,19 @@ impl Controller {
             stage: Stage::Loading(loading::Loading::default()),
             mirror: Mirror::default(),
             image: Arc::new(image),
-            shutting_down: BTreeSet::new(),
-            offline_dirs: BTreeMap::new(),
+            shutting_down: OrderedSet::new(),
+            offline_dirs: OrderedMap::new(),
             deletions: Deletions::default(),
-            watched_topics: BTreeSet::new(),
+            watched_topics: OrderedSet::new(),
             ops: Vec::new(),
-            reassigned: BTreeSet::new(),
+            reassigned: OrderedSet::new(),
             batch: Batch::default(),
-            coming: BTreeSet::new(),
+            coming: OrderedSet::new(),
             aside: Batch::default(),
             passes: Passes::default(),
             pending: Pending::default(),
             channels: Channels::default(),
-            reads: BTreeMap::new(),
+            reads: OrderedMap::new(),
             last_op: 0,
             balance_at: None,
             early: VecDeque::new(),

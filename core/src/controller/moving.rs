@@ -11,7 +11,6 @@
 //! between leaves a move that its successor takes up. A later wish replaces an earlier one; a
 //! cancelled one goes back to where it came from.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::election;
@@ -22,6 +21,7 @@ use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::placement::UsableBroker;
 use crate::metadata::{NO_LEADER, nodes, topics};
+use crate::ordered::OrderedMap;
 use crate::trace::{ControlFact, ElectionReason};
 use crate::types::{BrokerId, TopicPartition};
 
@@ -260,7 +260,7 @@ impl Controller {
     }
 
     /// The moves under way, of these partitions or of all.
-    pub fn reassignments(&self, wanted: Option<&[TopicPartition]>) -> BTreeMap<TopicPartition, Assignment> {
+    pub fn reassignments(&self, wanted: Option<&[TopicPartition]>) -> OrderedMap<TopicPartition, Assignment> {
         let moving = self.partitions_where(|name, partition| {
             partition.is_reassigning() && wanted.is_none_or(|wanted| wanted.contains(name))
         });

@@ -15,13 +15,14 @@
 //! - passes are over in the order in which they were asked for
 //! - a broker that came is told nothing before it is told everything
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::balance::Tally;
 use super::brokers::Registered;
 use super::tell::Part;
 use super::{CallerToken, Controller};
 use crate::cx::Cx;
+use crate::ordered::OrderedSet;
 use crate::trace::EventId;
 use crate::types::{BrokerId, TopicPartition};
 
@@ -48,7 +49,7 @@ pub(super) enum PassFor {
     /// Somebody may lead now who could not before.
     Elect,
     /// A directory of these brokers has failed: which replicas lay in it is asked.
-    DirectoriesFailed(BTreeSet<BrokerId>),
+    DirectoriesFailed(OrderedSet<BrokerId>),
     /// How the leaders are spread.
     Balance(Tally),
     /// These shall go back to their preferred leaders.

@@ -14,10 +14,10 @@
 //! none of them is full. Before it is told everything the broker is told nothing; what it must hear beside
 //! that (which of its replicas are new, and what is to be stopped) is put aside.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::metadata::{BrokerImage, MetadataImage, PartitionImage, TopicImage};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::control::{
     ControlRequestKind, EPOCH_DURING_DELETE, LEADER_DURING_DELETE, LeaderAndIsrPartition,
     LeaderAndIsrRequest, LeaderAndIsrTopic, LiveLeader, StopReplicaPartition, StopReplicaRequest,
@@ -52,14 +52,14 @@ pub struct Speaker<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Brokers that get everything.
-    full: BTreeSet<BrokerId>,
+    full: OrderedSet<BrokerId>,
     /// Brokers that get a part of everything.
     parts: Vec<(BrokerId, Part)>,
     /// Whether the replica is new.
-    leader_and_isr: BTreeMap<BrokerId, BTreeMap<TopicPartition, bool>>,
+    leader_and_isr: OrderedMap<BrokerId, OrderedMap<TopicPartition, bool>>,
     /// Whether its files go too.
-    stop: BTreeMap<BrokerId, BTreeMap<TopicPartition, bool>>,
-    update: BTreeSet<TopicPartition>,
+    stop: OrderedMap<BrokerId, OrderedMap<TopicPartition, bool>>,
+    update: OrderedSet<TopicPartition>,
     /// The brokers changed: tell all, even without a partition.
     update_all: bool,
 }
@@ -98,7 +98,7 @@ impl Batch {
     }
 
     /// Puts aside what these brokers must hear beside everything, when they are told that.
-    pub fn put_aside(&mut self, brokers: &BTreeSet<BrokerId>, aside: &mut Self) {
+    pub fn put_aside(&mut self, brokers: &OrderedSet<BrokerId>, aside: &mut Self) {
         for broker in brokers {
             let told = self.leader_and_isr.remove(broker).unwrap_or_default();
             let new = told.into_iter().filter(|(_, is_new)| *is_new);
@@ -153,7 +153,7 @@ impl Batch {
     pub fn words(
         &self,
         speaker: &Speaker,
-        waiting: &BTreeSet<BrokerId>,
+        waiting: &OrderedSet<BrokerId>,
     ) -> Vec<(BrokerId, i64, ControlRequest)> {
         let mut words = Vec::new();
         for broker in speaker
@@ -283,7 +283,7 @@ impl Speaker<'_> {
     ) -> Vec<ControlRequest> {
         let parts = Self::parts(partitions, kind);
         let request = |(part, kind): (Vec<(TopicPartition, bool)>, ControlRequestKind)| {
-            let mut leaders = BTreeSet::new();
+            let mut leaders = OrderedSet::new();
             let mut topics: Vec<LeaderAndIsrTopic> = Vec::new();
             for (name, is_new) in part {
                 let Some(partition) = self.partition(&name) else {
@@ -395,7 +395,7 @@ impl Speaker<'_> {
     fn stop_replica(
         &self,
         broker: &BrokerImage,
-        partitions: &BTreeMap<TopicPartition, bool>,
+        partitions: &OrderedMap<TopicPartition, bool>,
     ) -> Vec<ControlRequest> {
         let partitions: Vec<_> = partitions.iter().collect();
         let request = |part: &[(&TopicPartition, &bool)]| {

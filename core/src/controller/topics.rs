@@ -4,7 +4,6 @@
 //! multi, which brings the states of the new partitions along. A tool writes the topic's node alone;
 //! then the controller makes the states, and gives the topic an id if the tool did not.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +15,7 @@ use crate::coordination::{Multi, Stat};
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::{Decide, MetadataImage, nodes, topics::assignment_of};
+use crate::ordered::OrderedSet;
 use crate::types::TopicPartition;
 
 impl Decide for Controller {
@@ -62,11 +62,11 @@ impl Decide for Controller {
 /// What a decided multi is about.
 #[derive(Default)]
 struct Touched {
-    topics: BTreeSet<Arc<str>>,
+    topics: OrderedSet<Arc<str>>,
     /// For deletion.
     marked: Vec<Arc<str>>,
     /// With other settings.
-    set: BTreeSet<Arc<str>>,
+    set: OrderedSet<Arc<str>>,
     /// Settings of brokers are others.
     set_for_all: bool,
 }
@@ -108,10 +108,10 @@ impl Controller {
 
     /// The names under `/brokers/topics`, as another may have changed them.
     pub(super) fn topic_names_found(&mut self, cx: &mut Cx, names: &[Arc<str>]) {
-        let there: BTreeSet<&Arc<str>> = names.iter().collect();
+        let there: OrderedSet<&Arc<str>> = names.iter().collect();
         let is_ours = |name: &str| self.pending.is_writing(&nodes::topic(name));
         let known = self.image.all_topics().map(|topic| &topic.name);
-        let known: BTreeSet<Arc<str>> = known.chain(&self.watched_topics).cloned().collect();
+        let known: OrderedSet<Arc<str>> = known.chain(&self.watched_topics).cloned().collect();
         let gone: Vec<Arc<str>> = known
             .into_iter()
             .filter(|name| !there.contains(name) && !is_ours(name))

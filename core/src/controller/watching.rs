@@ -14,7 +14,6 @@
 //! | `/log_dir_event_notification` | failed directories |
 //! | `/isr_change_notification` | states that another than the controller wrote |
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -26,6 +25,7 @@ use super::{Controller, ControllerOutput, Level, Stage};
 use crate::coordination::{CoordinationOp, Found, Multi, OpId, Read, Stat, WatchKind};
 use crate::cx::Cx;
 use crate::metadata::nodes;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{BrokerId, TopicPartition};
 
 /// What a read was asked for.
@@ -230,7 +230,7 @@ impl Controller {
     }
 
     fn brokers_found(&mut self, cx: &mut Cx, paths: &[Arc<str>], found: Vec<Found>) {
-        let mut registered = BTreeMap::new();
+        let mut registered = OrderedMap::new();
         for (path, found) in paths.iter().zip(found) {
             let id = path
                 .rsplit('/')
@@ -250,8 +250,8 @@ impl Controller {
 
     /// What brokers announce is acted on, and the announcement taken away.
     fn announced(&mut self, cx: &Cx, parent: &'static str, names: &[Arc<str>], found: Vec<Found>) {
-        let mut brokers = BTreeSet::new();
-        let mut partitions = BTreeSet::new();
+        let mut brokers = OrderedSet::new();
+        let mut partitions = OrderedSet::new();
         for (name, found) in names.iter().zip(found) {
             let Found::Data(Some((bytes, _))) = found else {
                 continue;
@@ -284,7 +284,7 @@ impl Controller {
 
     /// Another wrote these states, as brokers did before AlterPartition: everybody is told.
     fn states_written(&mut self, cx: &mut Cx, names: &[TopicPartition], found: Vec<Found>) {
-        let mut topics = BTreeSet::new();
+        let mut topics = OrderedSet::new();
         for (name, found) in names.iter().zip(found) {
             let path: Arc<str> = nodes::partition_state(&name.topic, name.partition).into();
             if let Found::Data(found @ Some(_)) = found

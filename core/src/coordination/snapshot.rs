@@ -1,7 +1,5 @@
 //! The whole tree and the sessions as bytes, and the way back from a snapshot and the log behind it.
 
-use std::collections::BTreeMap;
-
 use bytes::{BufMut, Bytes, BytesMut};
 use thiserror::Error;
 
@@ -10,13 +8,14 @@ use super::record::{self, Change, Framed, Reader, put_bytes};
 use super::session::SessionId;
 use super::store::{LOG_PATH, SNAPSHOT_PATH};
 use super::tree::{Stat, Tree};
+use crate::ordered::OrderedMap;
 use crate::types::Millis;
 
 /// First number of a snapshot: which way of writing it follows.
 const FORMAT: u32 = 2;
 
 /// Open sessions and how long each may be silent.
-pub(super) type Timeouts = BTreeMap<SessionId, Millis>;
+pub(super) type Timeouts = OrderedMap<SessionId, Millis>;
 
 /// One sealed record: format, zxid, number of sessions and each of them, then every node, parents first.
 pub(super) fn encode(tree: &Tree, sessions: &Timeouts) -> Bytes {
@@ -56,7 +55,7 @@ pub struct Damaged {
 pub struct Recovered {
     pub tree: Tree,
     /// Sessions that were open, with the time that each may be silent.
-    pub sessions: BTreeMap<SessionId, Millis>,
+    pub sessions: OrderedMap<SessionId, Millis>,
     /// Length of the log's sound part; the file is cut to it.
     pub log_bytes: u64,
     /// Bytes of a torn tail behind it. Nothing in them was ever acknowledged.

@@ -1,12 +1,13 @@
 //! The shards of one coordinator in this broker, one for each partition that it leads.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::slot::Slot;
 use super::{AppendAndWatch, Shard, Token, Turn};
 use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::log::BatchRead;
+use crate::ordered::OrderedMap;
 use crate::record::compression::Compression;
 use crate::types::{LeaderEpoch, Millis, PartitionIndex};
 
@@ -24,7 +25,7 @@ pub struct WriteSettings {
 /// Every shard that lives here.
 #[derive(Clone, Debug)]
 pub struct Coordinators<S: Shard> {
-    slots: BTreeMap<PartitionIndex, Slot<S>>,
+    slots: OrderedMap<PartitionIndex, Slot<S>>,
     answers: VecDeque<Answered<S>>,
     settings: WriteSettings,
 }
@@ -32,7 +33,7 @@ pub struct Coordinators<S: Shard> {
 impl<S: Shard> Default for Coordinators<S> {
     fn default() -> Self {
         Self {
-            slots: BTreeMap::new(),
+            slots: OrderedMap::new(),
             answers: VecDeque::new(),
             settings: WriteSettings::default(),
         }

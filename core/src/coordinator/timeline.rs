@@ -7,11 +7,12 @@
 //! - a reader of committed state sees exactly the changes of records below the committed offset
 //! - what is committed costs one value a key
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::RangeBounds;
 
 use smallvec::SmallVec;
 
+use crate::ordered::OrderedMap;
 use crate::types::Offset;
 
 /// The values of one key; each holds from its offset on.
@@ -47,7 +48,7 @@ impl<V> Versions<V> {
 
 #[derive(Clone, Debug)]
 pub struct TimelineMap<K, V> {
-    entries: BTreeMap<K, Versions<V>>,
+    entries: OrderedMap<K, Versions<V>>,
     /// Keys that changed above the committed offset, and where, in order.
     changed: VecDeque<(Offset, K)>,
     committed: Offset,
@@ -56,7 +57,7 @@ pub struct TimelineMap<K, V> {
 impl<K, V> Default for TimelineMap<K, V> {
     fn default() -> Self {
         Self {
-            entries: BTreeMap::new(),
+            entries: OrderedMap::new(),
             changed: VecDeque::new(),
             committed: 0,
         }
@@ -190,7 +191,7 @@ mod tests {
                 committed = (committed + further).min(log.len() as Offset);
                 map.commit(committed);
                 let replay = |upto: usize| {
-                    let mut state = BTreeMap::new();
+                    let mut state = OrderedMap::new();
                     for &(key, value) in &log[..upto] {
                         match value {
                             Some(value) => state.insert(key, value),
@@ -200,9 +201,9 @@ mod tests {
                     state
                 };
                 let copy = |(&key, &value): (&u8, &u8)| (key, value);
-                let seen: BTreeMap<u8, u8> = map.range(..).map(copy).collect();
+                let seen: OrderedMap<u8, u8> = map.range(..).map(copy).collect();
                 proptest::prop_assert_eq!(seen, replay(log.len()));
-                let seen: BTreeMap<u8, u8> = map.range_committed(..).map(copy).collect();
+                let seen: OrderedMap<u8, u8> = map.range_committed(..).map(copy).collect();
                 proptest::prop_assert_eq!(seen, replay(committed as usize));
             }
         }

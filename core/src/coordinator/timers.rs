@@ -1,22 +1,21 @@
 //! Timers by name: setting one again moves it, so that a name is due at most once.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::EventId;
 use crate::types::Millis;
 
 #[derive(Clone, Debug)]
 pub struct Timers<K> {
-    due: BTreeSet<(Millis, K)>,
+    due: OrderedSet<(Millis, K)>,
     /// When each is due, and the event that it was set for.
-    at: BTreeMap<K, (Millis, EventId)>,
+    at: OrderedMap<K, (Millis, EventId)>,
 }
 
 impl<K> Default for Timers<K> {
     fn default() -> Self {
         Self {
-            due: BTreeSet::new(),
-            at: BTreeMap::new(),
+            due: OrderedSet::new(),
+            at: OrderedMap::new(),
         }
     }
 }

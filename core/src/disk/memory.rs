@@ -21,13 +21,13 @@
 //! - the first failed operation of a directory is its last until [`mend`](MemoryDisk::mend)
 //! - a clone shares all bytes and copies only what is written later
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::disk::{DirId, DiskOp, FileId, ReadAt};
 use crate::error::DiskError;
+use crate::ordered::OrderedMap;
 use crate::types::Rng;
 
 mod content;
@@ -56,9 +56,9 @@ pub enum Fault {
 /// Log directories held in memory. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDisk {
-    volumes: BTreeMap<DirId, Arc<Volume>>,
-    faults: BTreeMap<DirId, Fault>,
-    offline: BTreeMap<DirId, DiskError>,
+    volumes: OrderedMap<DirId, Arc<Volume>>,
+    faults: OrderedMap<DirId, Fault>,
+    offline: OrderedMap<DirId, DiskError>,
 }
 
 impl MemoryDisk {

@@ -17,7 +17,6 @@
 //! - every protocol's supporters are counted: a protocol can be chosen when all members support it
 //! - a member that waits has one token for JoinGroup and one for SyncGroup at most, each answered once
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -29,6 +28,7 @@ use super::subscription;
 use super::{GroupTurn, Identity};
 use crate::coordinator::Token;
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::EventId;
 use crate::types::{Millis, NO_TIMESTAMP};
 
@@ -75,17 +75,17 @@ pub struct ClassicGroup {
     pub(super) protocol: Option<Arc<str>>,
     pub(super) generation: i32,
     pub(super) leader: Option<Arc<str>>,
-    pub(super) members: BTreeMap<Arc<str>, Member>,
+    pub(super) members: OrderedMap<Arc<str>, Member>,
     /// Instance id to member id.
-    pub(super) static_members: BTreeMap<Arc<str>, Arc<str>>,
+    pub(super) static_members: OrderedMap<Arc<str>, Arc<str>>,
     /// Were given an id and have not come again with it.
-    pub(super) pending_join: BTreeSet<Arc<str>>,
+    pub(super) pending_join: OrderedSet<Arc<str>>,
     /// Know the generation, and have not sent their SyncGroup.
-    pub(super) pending_sync: BTreeSet<Arc<str>>,
+    pub(super) pending_sync: OrderedSet<Arc<str>>,
     pub(super) awaiting_join: usize,
-    supporters: BTreeMap<Arc<str>, usize>,
+    supporters: OrderedMap<Arc<str>, usize>,
     /// `None`: not consumers, or their subscriptions cannot be read.
-    pub(super) subscribed: Option<BTreeSet<Arc<str>>>,
+    pub(super) subscribed: Option<OrderedSet<Arc<str>>>,
     /// Set while an initial rebalance gathers members.
     pub(super) initial: Option<InitialDelay>,
     /// The rebalance that is under way.
@@ -103,12 +103,12 @@ impl ClassicGroup {
             protocol: None,
             generation: 0,
             leader: None,
-            members: BTreeMap::new(),
-            static_members: BTreeMap::new(),
-            pending_join: BTreeSet::new(),
-            pending_sync: BTreeSet::new(),
+            members: OrderedMap::new(),
+            static_members: OrderedMap::new(),
+            pending_join: OrderedSet::new(),
+            pending_sync: OrderedSet::new(),
             awaiting_join: 0,
-            supporters: BTreeMap::new(),
+            supporters: OrderedMap::new(),
             subscribed: None,
             initial: None,
             rebalance: EventId::NONE,
@@ -329,8 +329,8 @@ impl ClassicGroup {
             .supporters
             .iter()
             .filter(|(_, count)| **count == self.members.len());
-        let candidates: BTreeSet<&Arc<str>> = all.map(|(name, _)| name).collect();
-        let mut votes: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+        let candidates: OrderedSet<&Arc<str>> = all.map(|(name, _)| name).collect();
+        let mut votes: OrderedMap<Arc<str>, usize> = OrderedMap::new();
         for vote in self
             .members
             .values()

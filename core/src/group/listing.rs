@@ -1,10 +1,10 @@
 //! What operators see of groups: ListGroups with its filters, a few groups at a time.
 
-use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use super::classic::ClassicGroup;
 use super::shard::GroupShard;
+use crate::ordered::OrderedSet;
 
 /// The type of every group here, as ListGroups names it.
 pub const CLASSIC: &str = "Classic";
@@ -12,8 +12,8 @@ pub const CLASSIC: &str = "Classic";
 /// Which groups are asked for; an empty filter lets all through.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    states: BTreeSet<String>,
-    types: BTreeSet<String>,
+    states: OrderedSet<String>,
+    types: OrderedSet<String>,
 }
 
 impl Filter {

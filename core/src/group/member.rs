@@ -1,11 +1,11 @@
 //! A member of a classic group (Kafka's `ClassicGroupMember`).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::coordinator::Token;
+use crate::ordered::OrderedSet;
 
 /// A way to share out partitions that a member supports, and what it says about itself in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Member {
     }
 
     /// The candidate that it likes best.
-    pub fn vote(&self, candidates: &BTreeSet<&Arc<str>>) -> Option<Arc<str>> {
+    pub fn vote(&self, candidates: &OrderedSet<&Arc<str>>) -> Option<Arc<str>> {
         let mut protocols = self.protocols.iter();
         let liked = protocols.find(|own| candidates.contains(&own.name));
         liked.map(|own| own.name.clone())

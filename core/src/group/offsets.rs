@@ -3,11 +3,11 @@
 //! Invariant: an offset is where its last record says, counted by the records' own offsets, whether that
 //! came by itself or with a transaction that was committed later.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::offset::{OffsetAndMetadata, OffsetKey};
 use crate::coordinator::TimelineMap;
+use crate::ordered::OrderedMap;
 use crate::types::{Offset, ProducerId};
 
 /// An offset and where its record lies.
@@ -21,7 +21,7 @@ struct Stored {
 pub struct Offsets {
     stored: TimelineMap<OffsetKey, Stored>,
     /// Written in transactions that are not decided.
-    pending: BTreeMap<ProducerId, BTreeMap<OffsetKey, Stored>>,
+    pending: OrderedMap<ProducerId, OrderedMap<OffsetKey, Stored>>,
 }
 
 impl Offsets {
@@ -109,7 +109,7 @@ impl Offsets {
     }
 
     pub(super) fn has_pending_of(&self, group: &str) -> bool {
-        let mut keys = self.pending.values().flat_map(BTreeMap::keys);
+        let mut keys = self.pending.values().flat_map(OrderedMap::keys);
         keys.any(|key| &*key.group == group)
     }
 

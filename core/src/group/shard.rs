@@ -4,7 +4,6 @@
 //! alone: after a move of the leadership the new coordinator has the last generation that was stored, and
 //! members find their way back from there.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -19,6 +18,7 @@ use super::request::{Answer, Commit, Deletion, Identity, Join, Joined, Leaving, 
 use super::{GroupSettings, GroupTimer, GroupTurn, Then, join};
 use crate::coordinator::{Shard, Token, Turn, answer_for};
 use crate::error::{ErrorCode, Malformed};
+use crate::ordered::OrderedMap;
 use crate::record::Record;
 use crate::trace::{Fact, GroupFact, RebalanceReason};
 use crate::types::{Millis, Offset, PartitionIndex, ProducerId};
@@ -30,7 +30,7 @@ const LONGEST_NAME_BYTES: usize = i16::MAX as usize;
 pub struct GroupShard {
     partition: PartitionIndex,
     pub(super) settings: Arc<GroupSettings>,
-    pub(super) groups: BTreeMap<Arc<str>, ClassicGroup>,
+    pub(super) groups: OrderedMap<Arc<str>, ClassicGroup>,
     pub(super) offsets: Offsets,
     pub(super) looks: Looks,
     /// The log is read: groups are what happens here, and records of them only follow.
@@ -45,7 +45,7 @@ impl GroupShard {
         Self {
             partition,
             settings,
-            groups: BTreeMap::new(),
+            groups: OrderedMap::new(),
             offsets: Offsets::default(),
             looks: Looks::default(),
             serves: false,
@@ -212,7 +212,7 @@ impl GroupShard {
     pub fn delete_groups(&mut self, turn: &mut GroupTurn, token: Token, groups: &[Arc<str>]) {
         let mut records = Vec::new();
         let mut outcomes = Vec::with_capacity(groups.len());
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = crate::ordered::OrderedSet::new();
         for id in groups {
             let code = match self.groups.get(id) {
                 None => ErrorCode::GroupIdNotFound,

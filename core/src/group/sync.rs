@@ -1,7 +1,6 @@
 //! The second half of a rebalance: the leader shares the partitions out, and the group is stable when
 //! that is stored. And heartbeats, by which members hear that they have to come again.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +11,7 @@ use super::request::{Answer, Identity, Sync, Synced};
 use super::{GroupSettings, GroupTimer, GroupTurn, Then};
 use crate::coordinator::{Token, answer_for};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedMap;
 use crate::trace::{Fact, GroupFact, RebalanceReason, RemovalReason};
 
 /// What the leader of a generation has decided, while it is being stored.
@@ -19,7 +19,7 @@ use crate::trace::{Fact, GroupFact, RebalanceReason, RemovalReason};
 pub struct Assignment {
     pub(super) group: Arc<str>,
     generation: i32,
-    of_members: BTreeMap<Arc<str>, Bytes>,
+    of_members: OrderedMap<Arc<str>, Bytes>,
 }
 
 impl ClassicGroup {
@@ -90,7 +90,7 @@ impl ClassicGroup {
 
     /// Stores who gets what; members whom the leader has forgotten get nothing.
     fn store_assignment(&mut self, turn: &mut GroupTurn, assignments: Vec<(Arc<str>, Bytes)>) {
-        let of_members: BTreeMap<Arc<str>, Bytes> = assignments.into_iter().collect();
+        let of_members: OrderedMap<Arc<str>, Bytes> = assignments.into_iter().collect();
         let stored = self.to_stored(|member| of_members.get(&member.id).cloned().unwrap_or_default());
         turn.write_then(
             vec![group_record(&self.id, &stored)],

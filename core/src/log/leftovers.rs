@@ -5,20 +5,19 @@
 //! were to be replaced: it takes their place, unless a `.cleaned` file at or below it tells that the
 //! compaction had not come that far.
 
-use std::collections::BTreeMap;
-
 use super::names::{CLEANED, DELETED, FileKind, SWAP, parse};
 use super::recovery::Repair;
 use super::walk::{Step, Walk};
 use crate::disk::{DirId, ReadAt};
 use crate::error::DiskError;
+use crate::ordered::OrderedMap;
 use crate::types::Offset;
 
 /// Bytes asked of the disk at once while walking headers.
 const WALK_BYTES: usize = 64 << 10;
 
 /// The files of a partition's segments as they will be called, and the paths at which they still lie.
-pub(super) type SegmentFiles = BTreeMap<(Offset, FileKind), String>;
+pub(super) type SegmentFiles = OrderedMap<(Offset, FileKind), String>;
 
 /// Sorts out the names in the directory; the repairs make it so.
 pub(super) fn sort_out(

@@ -4,7 +4,6 @@
 //! each of its own multis ([`MetadataImage::read`], [`MetadataImage::apply`]). A broker's is what it was
 //! told by UpdateMetadata and has read under `/config` ([`told`](super::told)).
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use super::nodes::{self, BadNode, NodeSource};
 use super::placement::UsableBroker;
 use crate::config::{BrokerConfig, Endpoint, Settings};
 use crate::coordination::Multi;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{BrokerId, LeaderEpoch, LeaderRecoveryState, PartitionIndex, ProducerId, Uuid};
 
 /// A partition's state is not written yet: it has no leader and no epochs.
@@ -151,16 +151,16 @@ pub struct MetadataImage {
     pub(super) controller_id: BrokerId,
     /// The highest that was heard of.
     pub(super) controller_epoch: i32,
-    pub(super) brokers: BTreeMap<BrokerId, Arc<BrokerImage>>,
-    pub(super) topics: BTreeMap<Arc<str>, Arc<TopicImage>>,
-    pub(super) by_id: BTreeMap<Uuid, Arc<str>>,
-    pub(super) by_collision_key: BTreeMap<String, Arc<str>>,
+    pub(super) brokers: OrderedMap<BrokerId, Arc<BrokerImage>>,
+    pub(super) topics: OrderedMap<Arc<str>, Arc<TopicImage>>,
+    pub(super) by_id: OrderedMap<Uuid, Arc<str>>,
+    pub(super) by_collision_key: OrderedMap<String, Arc<str>>,
     /// Topics on their way out: clients do not see them, their names are not free yet.
-    deleting: BTreeSet<Arc<str>>,
+    deleting: OrderedSet<Arc<str>>,
     /// Names under `/config/topics` of which there is no topic.
-    leftover_configs: BTreeSet<Arc<str>>,
+    leftover_configs: OrderedSet<Arc<str>>,
     pub(super) cluster_configs: Option<Versioned>,
-    pub(super) broker_configs: BTreeMap<BrokerId, Versioned>,
+    pub(super) broker_configs: OrderedMap<BrokerId, Versioned>,
     next_producer_id: ProducerId,
     producer_id_version: Option<i32>,
 }
@@ -172,14 +172,14 @@ impl Default for MetadataImage {
             cluster_id: "".into(),
             controller_id: -1,
             controller_epoch: 0,
-            brokers: BTreeMap::new(),
-            topics: BTreeMap::new(),
-            by_id: BTreeMap::new(),
-            by_collision_key: BTreeMap::new(),
-            deleting: BTreeSet::new(),
-            leftover_configs: BTreeSet::new(),
+            brokers: OrderedMap::new(),
+            topics: OrderedMap::new(),
+            by_id: OrderedMap::new(),
+            by_collision_key: OrderedMap::new(),
+            deleting: OrderedSet::new(),
+            leftover_configs: OrderedSet::new(),
             cluster_configs: None,
-            broker_configs: BTreeMap::new(),
+            broker_configs: OrderedMap::new(),
             next_producer_id: 0,
             producer_id_version: None,
         }
@@ -212,7 +212,7 @@ impl MetadataImage {
     /// Takes up what a multi changed: reads again the topics, brokers, settings and ids that its paths
     /// belong to. What cannot be read is left out and named.
     pub fn apply(&mut self, source: &impl NodeSource, multi: &Multi) -> Vec<BadNode> {
-        let owners: BTreeSet<Changed> = multi.ops.iter().filter_map(|op| Changed::at(op.path())).collect();
+        let owners: OrderedSet<Changed> = multi.ops.iter().filter_map(|op| Changed::at(op.path())).collect();
         let read = owners.into_iter().map(|owner| self.read_again(source, owner));
         read.filter_map(Result::err).collect()
     }
@@ -535,7 +535,7 @@ fn read_topic(source: &impl NodeSource, name: &str) -> Result<Option<TopicImage>
         }
         let mut partition = PartitionImage::without_state(replicas.clone());
         let moving =
-            |of: &BTreeMap<PartitionIndex, Vec<BrokerId>>| of.get(&index).cloned().unwrap_or_default();
+            |of: &OrderedMap<PartitionIndex, Vec<BrokerId>>| of.get(&index).cloned().unwrap_or_default();
         partition.adding_replicas = moving(&assignment.adding_replicas);
         partition.removing_replicas = moving(&assignment.removing_replicas);
         read_state(source, name, index, &mut partition)?;

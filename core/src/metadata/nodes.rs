@@ -22,7 +22,6 @@
 //! Nodes are looked up through [`NodeSource`], so that a controller, which has loaded a part of the
 //! tree, reads as whoever has all of it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -32,6 +31,7 @@ use thiserror::Error;
 
 use crate::config::{Endpoint, Settings};
 use crate::coordination::{Multi, Tree};
+use crate::ordered::OrderedMap;
 use crate::types::{BrokerId, LeaderEpoch, Millis, PartitionIndex, ProducerId, TopicPartition, Uuid};
 
 pub const TOPICS: &str = "/brokers/topics";
@@ -180,25 +180,25 @@ pub fn missing_nodes(exists: impl Fn(&str) -> bool, cluster_id: impl FnOnce() ->
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicAssignment {
     /// Brokers of each partition, the preferred leader first.
-    pub partitions: BTreeMap<PartitionIndex, Vec<BrokerId>>,
+    pub partitions: OrderedMap<PartitionIndex, Vec<BrokerId>>,
     /// Zero: written by a tool that knows of no ids; the controller gives one.
     #[serde(default, with = "id_as_text")]
     pub topic_id: Uuid,
     /// Of a moving partition, those that come.
     #[serde(default)]
-    pub adding_replicas: BTreeMap<PartitionIndex, Vec<BrokerId>>,
+    pub adding_replicas: OrderedMap<PartitionIndex, Vec<BrokerId>>,
     /// Of a moving partition, those that go.
     #[serde(default)]
-    pub removing_replicas: BTreeMap<PartitionIndex, Vec<BrokerId>>,
+    pub removing_replicas: OrderedMap<PartitionIndex, Vec<BrokerId>>,
     pub version: i32,
 }
 
 impl TopicAssignment {
     pub fn new(topic_id: Uuid, replicas: &[Vec<BrokerId>]) -> Self {
         Self {
-            adding_replicas: BTreeMap::new(),
+            adding_replicas: OrderedMap::new(),
             partitions: (0..).zip(replicas.iter().cloned()).collect(),
-            removing_replicas: BTreeMap::new(),
+            removing_replicas: OrderedMap::new(),
             topic_id,
             version: 3,
         }
@@ -256,10 +256,10 @@ impl ClusterId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broker {
     #[serde(default)]
-    pub features: BTreeMap<String, serde_json::Value>,
+    pub features: OrderedMap<String, serde_json::Value>,
     /// Listener name to security protocol.
     #[serde(default)]
-    pub listener_security_protocol_map: BTreeMap<String, String>,
+    pub listener_security_protocol_map: OrderedMap<String, String>,
     /// `NAME://host:port`, each as clients are told.
     pub endpoints: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -281,7 +281,7 @@ impl Broker {
             .iter()
             .map(|endpoint| (endpoint.name.clone(), "PLAINTEXT".to_owned()));
         Self {
-            features: BTreeMap::new(),
+            features: OrderedMap::new(),
             listener_security_protocol_map: protocols.collect(),
             endpoints: advertised.iter().map(ToString::to_string).collect(),
             jmx_port: -1,
@@ -382,7 +382,7 @@ pub struct WantedReplicas {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feature {
     /// What is finalized, by name.
-    pub features: BTreeMap<String, FinalizedVersion>,
+    pub features: OrderedMap<String, FinalizedVersion>,
     pub version: i32,
     /// 1: enabled.
     pub status: i32,
@@ -392,7 +392,7 @@ impl Feature {
     /// Features are enabled, and none is finalized.
     pub fn none() -> Self {
         Self {
-            features: BTreeMap::new(),
+            features: OrderedMap::new(),
             version: 2,
             status: 1,
         }

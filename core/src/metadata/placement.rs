@@ -13,8 +13,7 @@
 //! - a partition has no broker twice
 //! - with racks, a partition has two replicas in one rack only when every rack has one
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{BrokerId, Rng};
 
 /// A broker that may hold a replica.
@@ -77,7 +76,11 @@ pub fn assign(brokers: &[UsableBroker], count: usize, factor: usize, start: Star
         None => brokers.iter().map(|broker| (broker.id, "")).collect(),
     };
     let ring = Ring {
-        racks: ring.iter().map(|(_, rack)| *rack).collect::<BTreeSet<_>>().len(),
+        racks: ring
+            .iter()
+            .map(|(_, rack)| *rack)
+            .collect::<OrderedSet<_>>()
+            .len(),
         brokers: ring,
     };
     let mut shift = start.shift;
@@ -102,7 +105,7 @@ impl Ring<'_> {
         let count = self.brokers.len();
         let first = leader % count;
         let mut replicas = vec![self.brokers[first].0];
-        let mut racks = BTreeSet::from([self.brokers[first].1]);
+        let mut racks = OrderedSet::from([self.brokers[first].1]);
         // Without racks all are of one rack, and none is passed over for it.
         let mut step = 0;
         while replicas.len() < factor {
@@ -126,7 +129,7 @@ impl Ring<'_> {
 
 /// One broker of each rack in turn, racks by name, brokers of a rack by id.
 fn alternate<'a>(racks: &[(BrokerId, &'a str)]) -> Vec<(BrokerId, &'a str)> {
-    let mut by_rack: BTreeMap<&str, Vec<BrokerId>> = BTreeMap::new();
+    let mut by_rack: OrderedMap<&str, Vec<BrokerId>> = OrderedMap::new();
     for (broker, rack) in racks {
         by_rack.entry(rack).or_default().push(*broker);
     }
@@ -198,7 +201,7 @@ mod tests {
         let expected = [[0, 3, 1], [3, 1, 5], [1, 5, 4], [5, 4, 2], [4, 2, 0], [2, 0, 3]];
         assert_eq!(assign(&brokers, 6, 3, at(0, 0)), expected);
         for replicas in assign(&brokers, 60, 4, at(2, 1)) {
-            let racks: BTreeSet<_> = replicas
+            let racks: OrderedSet<_> = replicas
                 .iter()
                 .map(|id| brokers[*id as usize].rack.clone())
                 .collect();
@@ -237,9 +240,9 @@ mod tests {
                 .collect();
             let factor = factor.min(all.len());
             let placed = assign(&all, 3 * all.len(), factor, Start::drawn(all.len(), &mut Rng::new(seed)));
-            let mut led = BTreeMap::new();
+            let mut led = OrderedMap::new();
             for replicas in &placed {
-                let distinct: BTreeSet<_> = replicas.iter().collect();
+                let distinct: OrderedSet<_> = replicas.iter().collect();
                 proptest::prop_assert_eq!(distinct.len(), factor);
                 *led.entry(replicas[0]).or_insert(0) += 1;
             }

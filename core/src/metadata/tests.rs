@@ -167,7 +167,7 @@ fn the_nodes_hold_kafkas_json() {
 #[test]
 fn no_producer_id_is_given_twice() {
     let mut world = World::new();
-    let mut given = std::collections::BTreeSet::new();
+    let mut given = crate::ordered::OrderedSet::new();
     for life in 0..4 {
         let node = world.metadata.tree.get(nodes::PRODUCER_ID_BLOCK).unwrap().clone();
         let seen = Some((&*node.data, node.stat.version));

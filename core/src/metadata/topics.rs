@@ -1,7 +1,6 @@
 //! Decisions about topics: create, delete, add partitions. Each looks at an image and answers a
 //! [`Multi`] or a refusal with Kafka's code and words (`ReplicationControlManager` of Kafka 4.4).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::image::{MetadataImage, TopicImage};
@@ -11,6 +10,7 @@ use super::placement::{self, Start, UsableBroker};
 use crate::config::{BrokerConfig, Settings, alter};
 use crate::coordination::Multi;
 use crate::error::{ErrorCode, Refused};
+use crate::ordered::OrderedSet;
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Rng, Uuid};
 
 /// Most partitions that one topic may gain at a time.
@@ -322,7 +322,7 @@ pub fn check_replicas(
     if replicas.is_empty() {
         return refuse("The manual partition assignment includes an empty replica list.".to_owned());
     }
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     if let Some(twice) = replicas.iter().find(|broker| !seen.insert(**broker)) {
         return refuse(format!(
             "The manual partition assignment includes the broker {twice} more than once."

@@ -5,8 +5,6 @@
 //! its records with it. A batch that was given up meanwhile has ended already, and only what its answer
 //! says of its numbers counts.
 
-use std::collections::BTreeMap;
-
 use super::batch::BatchId;
 use super::purpose::{SentBatch, SentBatches};
 use super::record::ProducerError;
@@ -14,6 +12,7 @@ use super::{Producer, emit};
 use crate::client::metadata::is_invalid_metadata;
 use crate::client::{ClientCx, NetworkError};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedMap;
 use crate::protocol::ResponseBody;
 use crate::protocol::leadership::LeaderIdAndEpoch;
 use crate::protocol::produce::{ProducePartitionResponse, ProduceResponse};
@@ -173,8 +172,8 @@ impl Producer {
 fn rows<'a>(
     answer: &'a ProduceResponse,
     sent: &SentBatches,
-) -> BTreeMap<TopicPartition, &'a ProducePartitionResponse> {
-    let mut rows = BTreeMap::new();
+) -> OrderedMap<TopicPartition, &'a ProducePartitionResponse> {
+    let mut rows = OrderedMap::new();
     for topic in &answer.topics {
         let name = match sent.names.get(&topic.topic_id) {
             Some(name) => name.clone(),

@@ -1,11 +1,10 @@
 //! How things end: batches, flushes, and the producer.
 
-use std::collections::BTreeSet;
-
 use super::batch::{BatchId, ProducerBatch};
 use super::record::{FlushId, ProducerError, ProducerEvent, RecordId, RecordMetadata};
 use super::{Producer, emit};
 use crate::client::ClientCx;
+use crate::ordered::OrderedSet;
 use crate::trace::ProducerFact;
 use crate::types::{Millis, NO_TIMESTAMP, Offset, TopicPartition};
 
@@ -24,9 +23,9 @@ pub(super) enum Life {
 #[derive(Clone, Debug)]
 pub(super) struct Flush {
     id: FlushId,
-    batches: BTreeSet<BatchId>,
+    batches: OrderedSet<BatchId>,
     /// Records that were in no batch yet.
-    records: BTreeSet<RecordId>,
+    records: OrderedSet<RecordId>,
 }
 
 impl Flush {

@@ -16,10 +16,11 @@
 //! - a number is never given to other records within an epoch
 //! - a batch keeps its numbers while one before it may have been stored
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::batch::{BatchId, Identity, ProducerBatch, sequence_after};
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{NO_PRODUCER_ID, Offset, ProducerEpoch, ProducerId, Sequence, TopicPartition};
 
 /// The numbers of one partition.
@@ -51,11 +52,11 @@ pub(super) struct Idempotence {
     identity: Option<(ProducerId, ProducerEpoch)>,
     /// Nothing was numbered under the identity yet.
     is_fresh: bool,
-    partitions: BTreeMap<TopicPartition, Numbers>,
+    partitions: OrderedMap<TopicPartition, Numbers>,
     /// With the number after the batch whose outcome is not known.
-    unresolved: BTreeMap<TopicPartition, Sequence>,
+    unresolved: OrderedMap<TopicPartition, Sequence>,
     /// To begin anew, as soon as these have ended: batches before the gap, which keep their numbers.
-    gaps: BTreeMap<TopicPartition, BTreeSet<BatchId>>,
+    gaps: OrderedMap<TopicPartition, OrderedSet<BatchId>>,
 }
 
 impl Idempotence {
@@ -186,7 +187,7 @@ impl Idempotence {
             }
         } else if batch.is_some() {
             // It was numbered anew meanwhile, in vain: what comes after it begins anew once more.
-            self.gaps.insert(partition.clone(), BTreeSet::new());
+            self.gaps.insert(partition.clone(), OrderedSet::new());
         }
     }
 
@@ -212,7 +213,7 @@ impl Idempotence {
     /// The broker misses what came before the batch, or the batch itself will never come.
     fn gap_before(&mut self, batch: &ProducerBatch) {
         let open = &self.numbers(&batch.partition).open;
-        let earlier: BTreeSet<BatchId> = open.iter().copied().take_while(|id| *id != batch.id).collect();
+        let earlier: OrderedSet<BatchId> = open.iter().copied().take_while(|id| *id != batch.id).collect();
         let known = self
             .gaps
             .entry(batch.partition.clone())
@@ -277,7 +278,7 @@ impl Idempotence {
 
     /// Raises the epoch if a partition is to begin anew, and numbers its open batches again, in order.
     /// Nothing happens while one before them is open: it may have been stored under its old numbers.
-    pub fn bump(&mut self, batches: &mut BTreeMap<BatchId, ProducerBatch>) -> Option<Bumped> {
+    pub fn bump(&mut self, batches: &mut OrderedMap<BatchId, ProducerBatch>) -> Option<Bumped> {
         let partitions = self.due();
         let (id, epoch) = self.identity.filter(|_| !partitions.is_empty())?;
         let epoch = if self.is_fresh {

@@ -1,9 +1,9 @@
 //! What a request was sent for: it comes back with the answer.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::batch::{BatchId, Identity};
+use crate::ordered::OrderedMap;
 use crate::types::{TopicPartition, Uuid};
 
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(super) enum Purpose {
 pub(super) struct SentBatches {
     pub batches: Vec<SentBatch>,
     /// The names of topics that the request calls by their ids.
-    pub names: BTreeMap<Uuid, Arc<str>>,
+    pub names: OrderedMap<Uuid, Arc<str>>,
 }
 
 /// A batch as it was sent; meanwhile it may have ended, or have other numbers.

@@ -1,7 +1,6 @@
 //! What goes out: for each node that has batches to be sent and can take a request, one request
 //! (`Sender.sendProducerData`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::accumulator::{Drained, Hurry};
@@ -10,6 +9,7 @@ use super::purpose::{Purpose, SentBatch, SentBatches};
 use super::sending::WaitsFor;
 use super::{Producer, emit};
 use crate::client::{ClientCx, ClientLane, Node};
+use crate::ordered::OrderedMap;
 use crate::protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
 use crate::protocol::{ApiKey, RequestBody};
 use crate::trace::ProducerFact;
@@ -80,7 +80,7 @@ impl Producer {
 
     fn request(&mut self, cx: &mut ClientCx, node: &Node, drained: &[Drained]) {
         let mut sent = SentBatches::default();
-        let mut by_topic: BTreeMap<Arc<str>, Vec<ProducePartition>> = BTreeMap::new();
+        let mut by_topic: OrderedMap<Arc<str>, Vec<ProducePartition>> = OrderedMap::new();
         let mut bytes = 0;
         for Drained { batch, why } in drained {
             let Some(batch) = self.accumulator.batches.get(batch) else {
@@ -124,7 +124,7 @@ impl Producer {
         &mut self,
         cx: &mut ClientCx,
         node: &Node,
-        by_topic: BTreeMap<Arc<str>, Vec<ProducePartition>>,
+        by_topic: OrderedMap<Arc<str>, Vec<ProducePartition>>,
         mut sent: SentBatches,
     ) {
         let id = |topic: &str| {

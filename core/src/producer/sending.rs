@@ -5,7 +5,6 @@
 //! another batch. Blocked records of a topic keep their order, and memory is given to the one that has
 //! waited longest; a record that waits for the metadata of one topic holds up no other topic.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::accumulator::{Accumulator, Appended};
@@ -17,6 +16,7 @@ use super::record::{ProducerError, ProducerRecord, RecordId};
 use super::{Producer, ProducerConfig, emit};
 use crate::client::{ClientCx, Metadata, TopicMetadata};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedSet;
 use crate::trace::ProducerFact;
 use crate::types::{Millis, PartitionIndex, TopicPartition};
 
@@ -135,7 +135,7 @@ impl Producer {
 
     /// Tries again what was blocked, and fails what was for too long.
     pub(super) fn unblock(&mut self, cx: &mut ClientCx) {
-        let mut stuck: BTreeSet<Arc<str>> = BTreeSet::new();
+        let mut stuck: OrderedSet<Arc<str>> = OrderedSet::new();
         let mut is_memory_short = false;
         for mut unsent in std::mem::take(&mut self.blocked) {
             let progress = match unsent.waits_for {

@@ -183,7 +183,7 @@ pub(crate) fn write_partitions<'a>(
     partitions: impl IntoIterator<Item = &'a TopicPartition>,
 ) {
     let mut topics: Vec<(&Arc<str>, Vec<i32>)> = Vec::new();
-    let mut places = std::collections::BTreeMap::new();
+    let mut places = crate::ordered::OrderedMap::new();
     for TopicPartition { topic, partition } in partitions {
         let place = *places.entry(topic).or_insert_with(|| {
             topics.push((topic, Vec::new()));

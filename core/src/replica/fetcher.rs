@@ -35,8 +35,6 @@ pub mod settings;
 mod state;
 mod truncation;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 pub use answer::EpochAnswer;
 pub use settings::{FetcherSettings, TruncateBy};
 use state::{PartitionFetch, Phase, Then};
@@ -48,6 +46,7 @@ use super::waiting::Moved;
 use crate::cx::Cx;
 use crate::disk::Ticket;
 use crate::log::Job;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::fetch::{FetchPartition, FetchRequest, FetchSession};
 use crate::trace::{EventId, Fact, FetchPause};
 use crate::types::{BrokerId, LeaderEpoch, Millis, NO_EPOCH, TopicPartition, Uuid};
@@ -113,17 +112,17 @@ pub struct Followed {
 pub struct Fetcher {
     leader: BrokerId,
     settings: FetcherSettings,
-    partitions: BTreeMap<TopicPartition, PartitionFetch>,
+    partitions: OrderedMap<TopicPartition, PartitionFetch>,
     session: FetchSession,
     /// Partitions whose part of the next fetch may differ from the last.
-    touched: BTreeSet<TopicPartition>,
+    touched: OrderedSet<TopicPartition>,
     /// Partitions that were appended to or cut, until the disk has done it.
-    unwritten: BTreeSet<TopicPartition>,
+    unwritten: OrderedSet<TopicPartition>,
     /// Partitions that have to ask for the end of an epoch.
-    asking_epoch: BTreeSet<TopicPartition>,
+    asking_epoch: OrderedSet<TopicPartition>,
     /// Partitions that have to ask for an end of the leader's log.
-    asking_offset: BTreeSet<TopicPartition>,
-    delayed: BTreeSet<(Millis, TopicPartition)>,
+    asking_offset: OrderedSet<TopicPartition>,
+    delayed: OrderedSet<(Millis, TopicPartition)>,
     /// The last of the pauses.
     paused: EventId,
     under_way: Option<UnderWay>,
@@ -144,13 +143,13 @@ impl Fetcher {
         Self {
             leader,
             settings,
-            partitions: BTreeMap::new(),
+            partitions: OrderedMap::new(),
             session: FetchSession::default(),
-            touched: BTreeSet::new(),
-            unwritten: BTreeSet::new(),
-            asking_epoch: BTreeSet::new(),
-            asking_offset: BTreeSet::new(),
-            delayed: BTreeSet::new(),
+            touched: OrderedSet::new(),
+            unwritten: OrderedSet::new(),
+            asking_epoch: OrderedSet::new(),
+            asking_offset: OrderedSet::new(),
+            delayed: OrderedSet::new(),
             paused: EventId::NONE,
             under_way: None,
             next: 0,

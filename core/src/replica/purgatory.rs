@@ -8,8 +8,7 @@
 //! - an operation is completed at most once: completing takes it out
 //! - every deadline and owner listed belongs to an operation that is there
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::Millis;
 
 /// Names a parked operation; never given twice.
@@ -25,18 +24,18 @@ struct Entry<T> {
 /// Parked operations, by id, deadline and owner (the connection that waits for the answer).
 #[derive(Clone, Debug)]
 pub struct Purgatory<T> {
-    parked: BTreeMap<ParkedId, Entry<T>>,
-    deadlines: BTreeSet<(Millis, ParkedId)>,
-    owners: BTreeSet<(u64, ParkedId)>,
+    parked: OrderedMap<ParkedId, Entry<T>>,
+    deadlines: OrderedSet<(Millis, ParkedId)>,
+    owners: OrderedSet<(u64, ParkedId)>,
     next: ParkedId,
 }
 
 impl<T> Default for Purgatory<T> {
     fn default() -> Self {
         Self {
-            parked: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
-            owners: BTreeSet::new(),
+            parked: OrderedMap::new(),
+            deadlines: OrderedSet::new(),
+            owners: OrderedSet::new(),
             next: 0,
         }
     }

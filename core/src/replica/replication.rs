@@ -3,9 +3,8 @@
 //!
 //! The broker owns one and keeps it as UpdateMetadata says; partitions are handed a reference.
 
-use std::collections::BTreeMap;
-
 use crate::config::BrokerConfig;
+use crate::ordered::OrderedMap;
 use crate::types::{BrokerEpoch, BrokerId, Millis, NO_BROKER_EPOCH};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct Replication {
     /// Off only to show what is lost without.
     pub check_broker_epochs: bool,
     /// The brokers that live, this one may be among them.
-    pub live: BTreeMap<BrokerId, Standing>,
+    pub live: OrderedMap<BrokerId, Standing>,
 }
 
 /// What is known of a live broker.
@@ -49,7 +48,7 @@ impl Replication {
             broker_epoch: NO_BROKER_EPOCH,
             lag_time_max_ms: config.replica_lag_time_max_ms,
             check_broker_epochs: config.check_broker_epochs,
-            live: BTreeMap::new(),
+            live: OrderedMap::new(),
         }
     }
 

@@ -3,11 +3,10 @@
 //! An operation that waits is named by id; the partition knows nothing else of it. Each entry is told
 //! once: when its offset is reached, or when this replica can no longer promise that it ever will be.
 
-use std::collections::BTreeSet;
-
 use super::isr::Proposal;
 use super::purgatory::ParkedId;
 use crate::error::ErrorCode;
+use crate::ordered::OrderedSet;
 use crate::types::Offset;
 
 /// A part of a parked operation: which, and which of its partitions.
@@ -55,9 +54,9 @@ pub struct Moved {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
     /// Wait until HW reaches the offset (acks=all).
-    until_high_watermark: BTreeSet<(Offset, Waiting)>,
+    until_high_watermark: OrderedSet<(Offset, Waiting)>,
     /// Wait until LEO reaches the offset (acks=1).
-    until_written: BTreeSet<(Offset, Waiting)>,
+    until_written: OrderedSet<(Offset, Waiting)>,
 }
 
 impl Acks {
@@ -86,7 +85,7 @@ impl Acks {
         taken.map(|(_, waiting)| waiting).collect()
     }
 
-    fn of(&mut self, all_replicas: bool) -> &mut BTreeSet<(Offset, Waiting)> {
+    fn of(&mut self, all_replicas: bool) -> &mut OrderedSet<(Offset, Waiting)> {
         if all_replicas {
             &mut self.until_high_watermark
         } else {

@@ -21,7 +21,7 @@
 //! - operations of a directory are taken in the order of their tickets, or the host panics
 //! - a crash loses what was not written, a loss of power what was not synced; nothing else does
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -34,6 +34,7 @@ use crate::disk::memory::MemoryDisk;
 use crate::disk::{DirId, DiskOp, Lane, Lanes, Ticket};
 use crate::error::DiskError;
 use crate::io::{ConnId, Input, JobId, Level, Output, Part, Parts, RequestId};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::{RequestBody, RequestHeader, ResponseBody, decode_response, encode_request};
 use crate::record::Workspace;
 use crate::trace::{Event, NodeId, Trace};
@@ -79,13 +80,13 @@ pub struct Host {
     admission: Arc<Admission>,
     workspace: Workspace,
     next_conn: ConnId,
-    next_request: BTreeMap<ConnId, RequestId>,
-    asked: BTreeMap<(ConnId, RequestId), Asked>,
-    answers: BTreeMap<(ConnId, RequestId), Answer>,
-    closed: BTreeMap<ConnId, String>,
-    held: BTreeSet<DirId>,
-    held_aside: BTreeSet<DirId>,
-    lanes: BTreeMap<DirId, Lanes>,
+    next_request: OrderedMap<ConnId, RequestId>,
+    asked: OrderedMap<(ConnId, RequestId), Asked>,
+    answers: OrderedMap<(ConnId, RequestId), Answer>,
+    closed: OrderedMap<ConnId, String>,
+    held: OrderedSet<DirId>,
+    held_aside: OrderedSet<DirId>,
+    lanes: OrderedMap<DirId, Lanes>,
     hold_jobs: bool,
     waiting_jobs: VecDeque<(JobId, Job)>,
     hold_work: bool,
@@ -155,13 +156,13 @@ impl Host {
             admission: Arc::default(),
             workspace: Workspace::default(),
             next_conn: 0,
-            next_request: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            answers: BTreeMap::new(),
-            closed: BTreeMap::new(),
-            held: BTreeSet::new(),
-            held_aside: BTreeSet::new(),
-            lanes: BTreeMap::new(),
+            next_request: OrderedMap::new(),
+            asked: OrderedMap::new(),
+            answers: OrderedMap::new(),
+            closed: OrderedMap::new(),
+            held: OrderedSet::new(),
+            held_aside: OrderedSet::new(),
+            lanes: OrderedMap::new(),
             hold_jobs: false,
             waiting_jobs: VecDeque::new(),
             hold_work: false,

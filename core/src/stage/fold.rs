@@ -1,6 +1,5 @@
 //! How a stage follows from a view.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use super::names::Names;
 use super::promise::{Promise, PromiseState};
 use super::row::{Cell, Heard, Mark, MarkKind, Record, Role, Row, State};
 use super::{CutLink, Figure, Folded, IsrHolder, IsrLine, Shape, Stage, StageOptions};
+use crate::ordered::OrderedSet;
 use crate::trace::{COORDINATION, ClientKind, NodeId};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use crate::view::{BrokerView, ClientView, ClusterView, PartitionMemory, ReplicaView, RoleView};
@@ -305,7 +305,7 @@ impl Fold<'_> {
 
     fn figures(&self) -> Vec<Figure> {
         let mut all = vec![self.coordination()];
-        let leaders: BTreeSet<BrokerId> = self.view.leaders(&self.options.partition).collect();
+        let leaders: OrderedSet<BrokerId> = self.view.leaders(&self.options.partition).collect();
         all.extend(self.view.brokers.iter().map(|(&id, seen)| Figure {
             node: id as NodeId,
             name: self.names.of_node(id as NodeId),

@@ -1,20 +1,19 @@
 //! What a reader calls a node.
 
-use std::collections::BTreeMap;
-
+use crate::ordered::OrderedMap;
 use crate::trace::{COORDINATION, ClientKind, NodeId};
 use crate::view::ClusterView;
 
 /// The names of a cluster's clients; brokers have numbers.
 #[derive(Clone, Debug)]
 pub struct Names {
-    clients: BTreeMap<NodeId, String>,
+    clients: OrderedMap<NodeId, String>,
 }
 
 impl Names {
     /// One producer is `producer`, several are `producer 1`, `producer 2`; consumers likewise.
     pub fn of(view: &ClusterView) -> Self {
-        let mut clients = BTreeMap::new();
+        let mut clients = OrderedMap::new();
         let is_producer = |kind| matches!(kind, ClientKind::Producer { .. });
         let is_consumer = |kind| kind == ClientKind::Consumer;
         let is_admin = |kind| kind == ClientKind::Admin;
@@ -37,7 +36,7 @@ fn name_all(
     view: &ClusterView,
     name: &str,
     fits: impl Fn(ClientKind) -> bool,
-    names: &mut BTreeMap<NodeId, String>,
+    names: &mut OrderedMap<NodeId, String>,
 ) {
     let ids: Vec<NodeId> = view
         .clients

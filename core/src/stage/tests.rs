@@ -1,8 +1,7 @@
 //! Stages of small clusters, told fact by fact.
 
-use std::collections::BTreeSet;
-
 use super::*;
+use crate::ordered::OrderedSet;
 use crate::trace::{ClientKind, Event, EventId, Fact, HighWatermarkBasis, Site, WorldFact};
 use crate::types::{BrokerId, LeaderEpoch};
 
@@ -319,7 +318,7 @@ fn every_element_has_a_key_of_its_own_and_says_something() {
     telling.crashes(1);
     telling.leads(2, 1, &[2, 3]);
     let elements = telling.stage(0).elements();
-    let keys: BTreeSet<&str> = elements.iter().map(|element| element.key.as_str()).collect();
+    let keys: OrderedSet<&str> = elements.iter().map(|element| element.key.as_str()).collect();
     assert_eq!(keys.len(), elements.len(), "{elements:?}");
     assert!(elements.iter().all(|element| !element.say.is_empty()));
 }

@@ -1,10 +1,9 @@
 //! One client: who it is and what it was told.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::{by_name, set};
+use crate::ordered::OrderedMap;
 use crate::trace::{ClientKind, ConsumerFact};
 use crate::types::{Offset, TopicPartition};
 
@@ -20,7 +19,7 @@ pub struct ClientView {
     pub dead: bool,
     /// The partitions that a consumer has, each with the next offset that it reads, once it knows it.
     #[serde(with = "by_name")]
-    pub assigned: BTreeMap<TopicPartition, Option<Offset>>,
+    pub assigned: OrderedMap<TopicPartition, Option<Offset>>,
 }
 
 impl ClientView {

@@ -11,12 +11,13 @@
 //! - an offset has one number in each leader epoch
 //! - a promise is made once, and never mended
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
 use super::batches::{BatchList, BatchSpan};
 use super::replica::ReplicaView;
+use crate::ordered::OrderedMap;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 /// Cuts that are remembered; a stage shows those of one moment.
@@ -31,9 +32,9 @@ pub struct PartitionMemory {
     promises: Vec<PromiseRun>,
     cuts: VecDeque<Cut>,
     /// Replicas of brokers that are down, as they were last.
-    pub(super) left: BTreeMap<BrokerId, ReplicaView>,
+    pub(super) left: OrderedMap<BrokerId, ReplicaView>,
     /// Batches of replicas that a running broker closed, as they were last.
-    pub(super) closed: BTreeMap<BrokerId, BatchList>,
+    pub(super) closed: OrderedMap<BrokerId, BatchList>,
 }
 
 /// Records with consecutive numbers.

@@ -1,11 +1,10 @@
 //! One replica, as its broker has it.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::batches::{BatchList, BatchSpan};
 use super::set;
+use crate::ordered::OrderedMap;
 use crate::trace::Fact;
 use crate::types::{BrokerId, LeaderEpoch, NO_EPOCH, Offset};
 
@@ -30,7 +29,7 @@ pub enum RoleView {
     Leader {
         isr: Vec<BrokerId>,
         /// Each follower's log end, as this leader heard it last; `None` before the first fetch.
-        followers: BTreeMap<BrokerId, Option<Offset>>,
+        followers: OrderedMap<BrokerId, Option<Offset>>,
         /// The ISR that it has asked for and is not answered about.
         proposed: Option<Vec<BrokerId>>,
     },
@@ -110,7 +109,7 @@ impl ReplicaView {
     fn lead(&mut self, me: BrokerId, isr: &[BrokerId], replicas: &[BrokerId]) {
         let before = match std::mem::take(&mut self.role) {
             RoleView::Leader { followers, .. } => followers,
-            _ => BTreeMap::new(),
+            _ => OrderedMap::new(),
         };
         let heard = |id: &BrokerId| (*id, before.get(id).copied().flatten());
         self.role = RoleView::Leader {

@@ -1,20 +1,19 @@
 //! What the coordination service has: which brokers are there, who leads each partition, who is in sync.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::{Deserialize, Serialize};
 
 use super::by_name;
 use crate::metadata::nodes::{self, PartitionState};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{BrokerId, LeaderEpoch, TopicPartition};
 
 /// The tree of the coordination service, as far as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredView {
     /// `/brokers/ids`: the nodes that vanish with their brokers' sessions.
-    pub brokers: BTreeSet<BrokerId>,
+    pub brokers: OrderedSet<BrokerId>,
     #[serde(with = "by_name")]
-    pub partitions: BTreeMap<TopicPartition, StoredPartition>,
+    pub partitions: OrderedMap<TopicPartition, StoredPartition>,
 }
 
 /// The data of `/brokers/topics/NAME/partitions/N/state`, as far as it is shown.

@@ -3,8 +3,7 @@
 //! A message leaves and arrives with the facts that say so; the screen time of a fact lies between the
 //! stops around it. One that would be too quick to see leaves a little earlier on the screen.
 
-use std::collections::BTreeMap;
-
+use highwater_core::ordered::OrderedMap;
 use highwater_core::stage::{Message, Way};
 use highwater_core::trace::{Fact, NodeId, WorldFact};
 
@@ -48,7 +47,7 @@ impl Stretch {
 pub fn flights(run: &Run, stretch: Stretch) -> Vec<Flight> {
     let (from, to) = stretch.facts;
     let before = run.stage_at(from, from);
-    let mut air: BTreeMap<u64, (Message, usize)> = BTreeMap::new();
+    let mut air: OrderedMap<u64, (Message, usize)> = OrderedMap::new();
     air.extend(
         before
             .messages

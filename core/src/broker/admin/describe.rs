@@ -1,11 +1,10 @@
 //! DescribeCluster, DescribeTopicPartitions (KIP-966).
 
-use std::collections::BTreeSet;
-
 use super::metadata::{leader, offline};
 use super::{CLUSTER_OPERATIONS, Cluster, NO_OPERATIONS, TOPIC_OPERATIONS};
 use crate::error::ErrorCode;
 use crate::metadata::{TopicImage, validate_topic_name};
+use crate::ordered::OrderedSet;
 use crate::protocol::StrBytes;
 use crate::protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use crate::protocol::messages::describe_topic_partitions_response::{
@@ -61,7 +60,7 @@ pub fn describe_topic_partitions(
     request: &DescribeTopicPartitionsRequest,
 ) -> DescribeTopicPartitionsResponse {
     let all = request.topics.is_empty();
-    let names: BTreeSet<&str> = if all {
+    let names: OrderedSet<&str> = if all {
         cluster.image.topics().map(|topic| &*topic.name).collect()
     } else {
         request.topics.iter().map(|topic| &*topic.name).collect()

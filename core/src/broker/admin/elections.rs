@@ -1,12 +1,11 @@
 //! ElectLeaders: decided by the controller alone.
 
-use std::collections::BTreeMap;
-
 use super::text;
 use crate::controller::{Controller, ElectionKind};
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::Decide;
+use crate::ordered::OrderedMap;
 use crate::protocol::StrBytes;
 use crate::protocol::messages::elect_leaders_response::{PartitionResult, ReplicaElectionResult};
 use crate::protocol::messages::{ElectLeadersRequest, ElectLeadersResponse, message};
@@ -41,7 +40,7 @@ pub fn elect_leaders(
     answer(results)
 }
 
-fn answer(results: BTreeMap<TopicPartition, Result<(), Refused>>) -> ElectLeadersResponse {
+fn answer(results: OrderedMap<TopicPartition, Result<(), Refused>>) -> ElectLeadersResponse {
     let mut topics: Vec<ReplicaElectionResult> = Vec::new();
     for (name, result) in results {
         let row = message(|row: &mut PartitionResult| {

@@ -1,10 +1,9 @@
 //! Metadata: which brokers there are, and who leads what.
 
-use std::collections::BTreeSet;
-
 use super::{CLUSTER_OPERATIONS, Cluster, NO_OPERATIONS, TOPIC_OPERATIONS};
 use crate::error::ErrorCode;
 use crate::metadata::{PartitionImage, TopicImage, validate_topic_name};
+use crate::ordered::OrderedSet;
 use crate::protocol::StrBytes;
 use crate::protocol::messages::metadata_request::MetadataRequestTopic;
 use crate::protocol::messages::metadata_response::{
@@ -24,7 +23,7 @@ pub fn topics_to_create(cluster: &Cluster, request: &MetadataRequest) -> Vec<Str
         .iter()
         .flatten()
         .filter(|topic| topic.topic_id.is_zero());
-    let names: BTreeSet<&str> = asked.filter_map(|topic| topic.name.as_deref()).collect();
+    let names: OrderedSet<&str> = asked.filter_map(|topic| topic.name.as_deref()).collect();
     let missing = names
         .into_iter()
         .filter(|name| !cluster.image.is_name_taken(name));
@@ -39,7 +38,7 @@ pub fn metadata(cluster: &Cluster, request: &MetadataRequest, version: i16) -> M
     let with_operations = request.include_topic_authorized_operations;
     let topics = match &request.topics {
         Some(asked) if version > 0 || !asked.is_empty() => {
-            let mut seen = BTreeSet::new();
+            let mut seen = OrderedSet::new();
             let asked = asked
                 .iter()
                 .filter(|topic| seen.insert((topic.name.clone(), topic.topic_id)));

@@ -86,9 +86,9 @@ fn invalid(message: impl Into<String>) -> Refused {
 }
 
 /// Each that comes more than once, once.
-fn duplicates<'a, T: Ord + 'a>(items: impl Iterator<Item = T>) -> std::collections::BTreeSet<T> {
-    let mut seen = std::collections::BTreeSet::new();
-    let mut twice = std::collections::BTreeSet::new();
+fn duplicates<'a, T: Ord + 'a>(items: impl Iterator<Item = T>) -> crate::ordered::OrderedSet<T> {
+    let mut seen = crate::ordered::OrderedSet::new();
+    let mut twice = crate::ordered::OrderedSet::new();
     for item in items {
         if seen.contains(&item) {
             twice.insert(item);

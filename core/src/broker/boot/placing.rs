@@ -3,7 +3,6 @@
 //! A partition found in two log directories stops the start: only an operator can tell which is
 //! right. Nothing that is found is ever deleted here, but for what was being deleted already.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::SAY_EVERY_MS;
@@ -18,19 +17,24 @@ use crate::log::checkpoint::{
     CleanShutdown, LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, read_offsets,
 };
 use crate::log::{self, DeletedLog, LogConfig, Recover, Recovered};
+use crate::ordered::OrderedMap;
 use crate::types::{Offset, TopicPartition};
 
 /// What a directory's own files say of its logs.
 struct Known {
     clean: bool,
-    recovery_points: BTreeMap<TopicPartition, Offset>,
-    log_starts: BTreeMap<TopicPartition, Offset>,
+    recovery_points: OrderedMap<TopicPartition, Offset>,
+    log_starts: OrderedMap<TopicPartition, Offset>,
 }
 
 impl State {
     /// Starts to learn every log that was found.
-    pub(super) fn find_logs(&mut self, cx: &mut Cx, surveys: &BTreeMap<DirId, Survey>) -> Result<(), String> {
-        let mut places: BTreeMap<&str, (TopicPartition, DirId)> = BTreeMap::new();
+    pub(super) fn find_logs(
+        &mut self,
+        cx: &mut Cx,
+        surveys: &OrderedMap<DirId, Survey>,
+    ) -> Result<(), String> {
+        let mut places: OrderedMap<&str, (TopicPartition, DirId)> = OrderedMap::new();
         for (&dir, survey) in surveys {
             for name in &survey.directories {
                 let Some(partition) = partition_of(name) else {
@@ -46,7 +50,7 @@ impl State {
                 }
             }
         }
-        let mut known = BTreeMap::new();
+        let mut known = OrderedMap::new();
         for (&dir, survey) in surveys {
             known.insert(dir, self.known(dir, survey));
         }
@@ -107,7 +111,7 @@ impl State {
         let mut read = |file: &str| {
             let bytes = survey.files.get(file)?;
             match read_offsets(bytes) {
-                Ok(offsets) => Some(offsets.into_iter().collect::<BTreeMap<_, _>>()),
+                Ok(offsets) => Some(offsets.into_iter().collect::<OrderedMap<_, _>>()),
                 Err(why) => {
                     self.out
                         .say(Level::Warn, format!("{path}/{file} {why}; it is passed over"));

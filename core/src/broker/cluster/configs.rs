@@ -5,7 +5,6 @@
 //! The watch stands before the first read, so that no change falls between the two. Announcements stay
 //! for whoever was away, and are taken away by any broker that has known them for long.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::session::{OpFor, Stage, data, in_portions};
@@ -15,6 +14,7 @@ use crate::coordination::{CoordinationOp, Found, Multi, Read};
 use crate::cx::Cx;
 use crate::io::Level;
 use crate::metadata::nodes;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{BrokerId, Millis, Uuid};
 
 /// An announcement is of no use after so long (`ZkNodeChangeNotificationListener`).
@@ -53,11 +53,11 @@ impl Owner {
 /// What is known of settings.
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct Configs {
-    known: BTreeMap<Owner, Arc<Settings>>,
+    known: OrderedMap<Owner, Arc<Settings>>,
     /// Topics whose settings were read, by the id they had then.
-    read_for: BTreeMap<Arc<str>, Uuid>,
+    read_for: OrderedMap<Arc<str>, Uuid>,
     /// Announcements that were acted on, and when each was seen first.
-    seen_changes: BTreeMap<Arc<str>, Millis>,
+    seen_changes: OrderedMap<Arc<str>, Millis>,
     /// Reads of the first round that are not back.
     left: usize,
 }
@@ -238,7 +238,7 @@ impl State {
     }
 
     pub(super) fn config_change_seen(&mut self, cx: &mut Cx, names: &[Arc<str>], found: &[Found]) {
-        let mut owners = BTreeSet::new();
+        let mut owners = OrderedSet::new();
         for (name, found) in names.iter().zip(found) {
             let Found::Data(Some((bytes, _))) = found else {
                 continue;

@@ -4,8 +4,6 @@
 //! A [`Fetcher`] says what to ask; here its questions become frames, its answers find it again, and
 //! what became of each partition is acted on.
 
-use std::collections::BTreeMap;
-
 use super::sends::SendFor;
 use crate::broker::State;
 use crate::broker::admit_answer::AnswerBody;
@@ -16,6 +14,7 @@ use crate::disk::Lane;
 use crate::error::{DiskError, ErrorCode};
 use crate::io::{Level, PeerLane};
 use crate::log;
+use crate::ordered::OrderedMap;
 use crate::protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use crate::protocol::messages::offset_for_leader_epoch_request::{
     OffsetForLeaderPartition, OffsetForLeaderTopic,
@@ -48,9 +47,9 @@ pub(in crate::broker) struct FetcherId {
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct Fetchers {
-    all: BTreeMap<FetcherId, Fetcher>,
+    all: OrderedMap<FetcherId, Fetcher>,
     /// Whom a partition is fetched by.
-    of: BTreeMap<PartitionId, FetcherId>,
+    of: OrderedMap<PartitionId, FetcherId>,
 }
 
 impl Fetchers {
@@ -209,7 +208,7 @@ impl State {
     }
 
     fn epochs_request(&self, questions: &[EpochQuestion]) -> RequestBody {
-        let mut topics: BTreeMap<&str, Vec<OffsetForLeaderPartition>> = BTreeMap::new();
+        let mut topics: OrderedMap<&str, Vec<OffsetForLeaderPartition>> = OrderedMap::new();
         for question in questions {
             let row = message(|row: &mut OffsetForLeaderPartition| {
                 row.partition = question.partition.partition;

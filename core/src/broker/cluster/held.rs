@@ -5,11 +5,10 @@
 //! aside by name and never deleted. Checkpoints go on naming them: a stop before they are claimed must
 //! forget nothing.
 
-use std::collections::BTreeMap;
-
 use crate::broker::State;
 use crate::cx::Cx;
 use crate::log::Recovered;
+use crate::ordered::OrderedMap;
 use crate::types::{Offset, TopicPartition, Uuid};
 
 /// A log as recovery found it, not opened.
@@ -21,7 +20,7 @@ pub(in crate::broker) struct HeldLog {
 }
 
 /// By partition.
-pub(in crate::broker) type Held = BTreeMap<TopicPartition, HeldLog>;
+pub(in crate::broker) type Held = OrderedMap<TopicPartition, HeldLog>;
 
 impl State {
     /// The held log of this partition, if it is of this topic; one of another id is set aside.

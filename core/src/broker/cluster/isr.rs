@@ -5,13 +5,12 @@
 //! A controller in this broker is asked directly. While no controller can be reached they wait, and are
 //! tried again after a little while.
 
-use std::collections::BTreeMap;
-
 use super::sends::SendFor;
 use crate::broker::State;
 use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::io::PeerLane;
+use crate::ordered::OrderedMap;
 use crate::protocol::messages::alter_partition_request::{BrokerState, PartitionData, TopicData};
 use crate::protocol::messages::{AlterPartitionRequest, AlterPartitionResponse, WireUuid, message};
 use crate::protocol::{RequestBody, ResponseBody};
@@ -29,8 +28,8 @@ const AGAIN_AFTER_MS: Millis = 50;
 /// What is asked, and what waits to be.
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct Proposals {
-    waiting: BTreeMap<PartitionId, Proposal>,
-    under_way: BTreeMap<PartitionId, Proposal>,
+    waiting: OrderedMap<PartitionId, Proposal>,
+    under_way: OrderedMap<PartitionId, Proposal>,
     /// No request before that time, because of that event.
     not_before: Millis,
     because: EventId,
@@ -89,7 +88,7 @@ impl State {
     }
 
     fn alter_partition_request(&self) -> AlterPartitionRequest {
-        let mut topics: BTreeMap<Uuid, Vec<PartitionData>> = BTreeMap::new();
+        let mut topics: OrderedMap<Uuid, Vec<PartitionData>> = OrderedMap::new();
         for (&id, proposal) in &self.cluster.proposals.under_way {
             let Some(partition) = self.topics.partition(id) else {
                 continue;

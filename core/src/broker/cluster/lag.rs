@@ -4,10 +4,9 @@
 //! ordered set only while some follower has less than its leader, so that idle partitions cost
 //! nothing. A time that has become too early is let stand: then it is asked again.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::broker::State;
 use crate::cx::Cx;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::replica::partition::PartitionId;
 use crate::trace::EventId;
 use crate::types::Millis;
@@ -17,9 +16,9 @@ const AGAIN_AFTER_MS: Millis = 50;
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct LagChecks {
-    due: BTreeSet<(Millis, PartitionId)>,
+    due: OrderedSet<(Millis, PartitionId)>,
     /// Why each is watched.
-    of: BTreeMap<PartitionId, EventId>,
+    of: OrderedMap<PartitionId, EventId>,
 }
 
 impl LagChecks {

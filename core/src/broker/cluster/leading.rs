@@ -7,7 +7,6 @@
 //!
 //! Invariant: after it resigned, nothing that it had decided leaves any more.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::configs::Owner;
@@ -23,6 +22,7 @@ use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
 use crate::io::{Level, PeerLane};
 use crate::metadata::{BrokerImage, nodes};
+use crate::ordered::OrderedMap;
 use crate::protocol::control::{
     ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrRequest, StopReplicaRequest,
     UpdateMetadataRequest,
@@ -57,7 +57,7 @@ pub(in crate::broker) enum Waits {
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct Office {
     next: CallerToken,
-    waiting: BTreeMap<CallerToken, Waits>,
+    waiting: OrderedMap<CallerToken, Waits>,
     /// Answers that came while this broker still carries out words.
     answers: Vec<(Waits, ResponseBody)>,
     /// Own words under way, in order.

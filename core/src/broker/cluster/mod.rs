@@ -31,11 +31,11 @@ mod sends;
 mod session;
 mod told;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::controller::Controller;
 use crate::coordination::{OpId, SessionEpoch, SessionId};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::EventId;
 use crate::types::{BrokerId, Millis, Offset, TopicPartition};
 
@@ -62,7 +62,7 @@ pub(super) struct Cluster {
     pub lost: Option<String>,
     next_op: OpId,
     /// What was asked and is not answered.
-    ops: BTreeMap<OpId, OpFor>,
+    ops: OrderedMap<OpId, OpFor>,
     stage: Stage,
     /// The session is new: what the last one left unanswered is asked again when it is there.
     asks_anew: bool,
@@ -89,9 +89,9 @@ pub(super) struct Cluster {
     pub configs: Configs,
     pub held: Held,
     /// High watermarks that the last life wrote down, of logs that are not claimed yet.
-    pub checkpointed: BTreeMap<TopicPartition, Offset>,
+    pub checkpointed: OrderedMap<TopicPartition, Offset>,
     /// Topics that the controller is deleting.
-    deleting: BTreeSet<Arc<str>>,
+    deleting: OrderedSet<Arc<str>>,
     words: Words,
     proposals: Proposals,
     lag_checks: LagChecks,
@@ -117,7 +117,7 @@ impl Default for Cluster {
             resigned: EventId::NONE,
             lost: None,
             next_op: 1,
-            ops: BTreeMap::new(),
+            ops: OrderedMap::new(),
             stage: Stage::Away,
             asks_anew: false,
             start_by: None,
@@ -129,8 +129,8 @@ impl Default for Cluster {
             controller: None,
             configs: Configs::default(),
             held: Held::default(),
-            checkpointed: BTreeMap::new(),
-            deleting: BTreeSet::new(),
+            checkpointed: OrderedMap::new(),
+            deleting: OrderedSet::new(),
             words: Words::default(),
             proposals: Proposals::default(),
             lag_checks: LagChecks::default(),

@@ -1,6 +1,5 @@
 //! Requests of this broker to others, and for whom their answers are.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fetchers::FetcherId;
@@ -9,6 +8,7 @@ use crate::broker::{AdmittedAnswer, AnswerBody};
 use crate::controller::{CallerToken, TellId};
 use crate::cx::Cx;
 use crate::io::{Level, Output, Peer, PeerLane, SendId};
+use crate::ordered::OrderedMap;
 use crate::protocol::{RequestBody, RequestHeader, SentAs, encode_request};
 use crate::types::BrokerId;
 
@@ -32,7 +32,7 @@ pub(in crate::broker) enum SendFor {
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct Sends {
     next: SendId,
-    under_way: BTreeMap<SendId, SendFor>,
+    under_way: OrderedMap<SendId, SendFor>,
 }
 
 impl State {

@@ -4,7 +4,6 @@
 //! [`State::next_stage`] is asked again what is still missing; so a lost connection (outcome unknown)
 //! and a new session need no paths of their own.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,6 +17,7 @@ use crate::coordination::{
 use crate::cx::Cx;
 use crate::io::{Level, Output};
 use crate::metadata::nodes;
+use crate::ordered::OrderedSet;
 use crate::trace::{Fact, Timer};
 use crate::types::NO_BROKER;
 
@@ -230,7 +230,7 @@ impl State {
         let there = paths
             .zip(found)
             .filter(|(_, found)| matches!(found, Found::Data(Some(_))));
-        let there: BTreeSet<&str> = there.map(|(path, _)| *path).collect();
+        let there: OrderedSet<&str> = there.map(|(path, _)| *path).collect();
         let on_disk = self.disks_cluster_id();
         let multi = nodes::missing_nodes(
             |path| there.contains(path),

@@ -8,8 +8,6 @@
 //! - no success is answered before the new log start is in its checkpoint
 //! - a partition that waits here stands in [`WaitingDeletions`], and no other does
 
-use std::collections::BTreeSet;
-
 use super::NO_LOW_WATERMARK;
 use crate::broker::State;
 use crate::broker::caller::Caller;
@@ -18,6 +16,7 @@ use crate::broker::parked::Parked;
 use crate::cx::Cx;
 use crate::disk::{DirId, Lane};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedSet;
 use crate::protocol::messages::delete_records_response::{
     DeleteRecordsPartitionResult, DeleteRecordsTopicResult,
 };
@@ -51,7 +50,7 @@ struct Part {
 /// Who waits for the low watermark of which partition.
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct WaitingDeletions {
-    by_partition: BTreeSet<(PartitionId, Waiting)>,
+    by_partition: OrderedSet<(PartitionId, Waiting)>,
 }
 
 impl WaitingDeletions {
@@ -126,7 +125,7 @@ impl State {
         &mut self,
         cx: &Cx,
         mut wait: DeletionWait,
-        dirs: &BTreeSet<DirId>,
+        dirs: &OrderedSet<DirId>,
         deadline: Millis,
     ) {
         if dirs.is_empty() {

@@ -1,12 +1,11 @@
 //! The answer of a fetch: what of its visits is said, and to whom they owe a next look.
 
-use std::collections::BTreeSet;
-
 use super::FetchWait;
 use super::session::{Told, TopicKey};
 use super::visit::Visit;
 use crate::broker::State;
 use crate::broker::parked::Parked;
+use crate::ordered::OrderedSet;
 use crate::protocol::fetch::{FetchResponse, FetchTopicResponse};
 use crate::replica::ParkedId;
 use crate::types::Uuid;
@@ -31,7 +30,7 @@ impl State {
             ..FetchResponse::default()
         };
         let mut found = session.and_then(|session| self.sessions.get_mut(session));
-        let mut leaders = BTreeSet::new();
+        let mut leaders = OrderedSet::new();
         for visit in visits {
             let told = told(&visit);
             let news = match (&mut found, visit.slot) {

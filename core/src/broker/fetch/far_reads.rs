@@ -2,10 +2,9 @@
 //!
 //! Invariant: at most [`MOST_STRETCHES`] are kept, whatever is read.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::log::lookup::{Locate, StartFrom};
 use crate::log::stretch::Stretch;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::replica::partition::PartitionId;
 use crate::types::Offset;
 
@@ -17,8 +16,8 @@ type Place = (PartitionId, Offset, u32);
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::broker) struct FarReads {
-    stretches: BTreeMap<Place, (Stretch, u64)>,
-    by_use: BTreeSet<(u64, Place)>,
+    stretches: OrderedMap<Place, (Stretch, u64)>,
+    by_use: OrderedSet<(u64, Place)>,
     uses: u64,
 }
 

@@ -11,12 +11,12 @@
 //! - an entry is clean only if a visit found neither records nor error, and nobody asked for another
 //! - the cache never holds more than its limits of sessions and of partitions; who is pushed out is told by FETCH_SESSION_ID_NOT_FOUND
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use slab::Slab;
 
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::replica::ParkedId;
 use crate::types::{BrokerEpoch, LeaderEpoch, Millis, Offset, PartitionIndex, Rng, Uuid};
 
@@ -89,8 +89,8 @@ pub struct Session {
     created_ms: Millis,
     last_used_ms: Millis,
     entries: Slab<Entry>,
-    by_key: BTreeMap<PartitionKey, SlotId>,
-    dirty: BTreeSet<(u64, SlotId)>,
+    by_key: OrderedMap<PartitionKey, SlotId>,
+    dirty: OrderedSet<(u64, SlotId)>,
     next_order: u64,
     /// The life of the broker that fetches, if it is a replica's.
     replica_epoch: Option<BrokerEpoch>,
@@ -119,8 +119,8 @@ impl Session {
             created_ms: now,
             last_used_ms: now,
             entries: Slab::new(),
-            by_key: BTreeMap::new(),
-            dirty: BTreeSet::new(),
+            by_key: OrderedMap::new(),
+            dirty: OrderedSet::new(),
             next_order: 0,
             replica_epoch: None,
             parked: None,
@@ -268,8 +268,8 @@ pub enum Context {
 /// All sessions, at most `max` (`max.incremental.fetch.session.cache.slots`).
 #[derive(Clone, Debug)]
 pub struct FetchSessions {
-    sessions: BTreeMap<i32, Session>,
-    by_last_use: BTreeSet<(Millis, i32)>,
+    sessions: OrderedMap<i32, Session>,
+    by_last_use: OrderedSet<(Millis, i32)>,
     max: usize,
     /// Entries of all sessions.
     entries: usize,
@@ -280,8 +280,8 @@ pub struct FetchSessions {
 impl FetchSessions {
     pub fn new(max: usize, eviction_ms: Millis) -> Self {
         Self {
-            sessions: BTreeMap::new(),
-            by_last_use: BTreeSet::new(),
+            sessions: OrderedMap::new(),
+            by_last_use: OrderedSet::new(),
             max,
             entries: 0,
             eviction_ms,

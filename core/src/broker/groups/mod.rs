@@ -18,7 +18,6 @@ mod offset_fetch;
 mod operators;
 mod waiting;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::State;
@@ -27,6 +26,7 @@ use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::group::{GroupSettings, GroupShard, Groups, OFFSETS_TOPIC, partition_of};
 use crate::log::ReadCursor;
+use crate::ordered::OrderedMap;
 use crate::protocol::StrBytes;
 use crate::record::compression::Codec;
 use crate::replica::partition::PartitionId;
@@ -62,9 +62,9 @@ pub(super) struct GroupsHere {
     coordinators: Groups,
     settings: Arc<GroupSettings>,
     /// The partitions of `__consumer_offsets` that are led here.
-    led: BTreeMap<PartitionIndex, PartitionId>,
+    led: OrderedMap<PartitionIndex, PartitionId>,
     /// Those that are being read, and how far; `None` while a job reads.
-    loading: BTreeMap<PartitionIndex, Option<ReadCursor>>,
+    loading: OrderedMap<PartitionIndex, Option<ReadCursor>>,
     /// When the controller was last asked to make the topic.
     asked_for_topic_at: Option<Millis>,
     /// When the coordinator has something to do. Kept, since every request of any kind asks for it.
@@ -83,8 +83,8 @@ impl GroupsHere {
         Self {
             coordinators,
             settings: Arc::new(GroupSettings::of(config)),
-            led: BTreeMap::new(),
-            loading: BTreeMap::new(),
+            led: OrderedMap::new(),
+            loading: OrderedMap::new(),
             asked_for_topic_at: None,
             next: None,
         }

@@ -4,7 +4,6 @@
 //! one, or one that follows a transactional one) waits besides until everything is committed that was
 //! decided before, and hears UNSTABLE_OFFSET_COMMIT where a transaction may still change an offset.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::State;
@@ -14,6 +13,7 @@ use crate::broker::caller::Caller;
 use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::group::{Answer, GroupShard, OffsetAndMetadata, OffsetKey};
+use crate::ordered::OrderedMap;
 use crate::protocol::StrBytes;
 use crate::protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
 use crate::protocol::messages::offset_fetch_response::{
@@ -183,7 +183,7 @@ impl State {
             }
         };
         let Some(topics) = &asked.topics else {
-            let mut by_topic: BTreeMap<Arc<str>, Vec<Row>> = BTreeMap::new();
+            let mut by_topic: OrderedMap<Arc<str>, Vec<Row>> = OrderedMap::new();
             for (key, offset) in offsets.of_group_committed(&asked.group) {
                 let row = row(key, Some(offset));
                 if row.offset.is_some() || row.code != ErrorCode::None {

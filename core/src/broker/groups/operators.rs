@@ -1,6 +1,5 @@
 //! ListGroups, DescribeGroups and DeleteGroups.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::State;
@@ -13,6 +12,7 @@ use crate::cx::Cx;
 use crate::error::ErrorCode;
 use crate::group::listing::{CLASSIC, Filter};
 use crate::group::{Answer, ClassicGroup, GroupState};
+use crate::ordered::OrderedMap;
 use crate::protocol::StrBytes;
 use crate::protocol::messages::delete_groups_response::DeletableGroupResult;
 use crate::protocol::messages::describe_groups_response::{DescribedGroup, DescribedGroupMember};
@@ -130,7 +130,7 @@ impl State {
         caller: &Caller,
         request: &DeleteGroupsRequest,
     ) {
-        let mut parts: BTreeMap<PartitionIndex, (Vec<Arc<str>>, Vec<usize>)> = BTreeMap::new();
+        let mut parts: OrderedMap<PartitionIndex, (Vec<Arc<str>>, Vec<usize>)> = OrderedMap::new();
         let rows = message(|rows: &mut DeleteGroupsResponse| {
             for (at, group) in request.groups_names.iter().enumerate() {
                 let part = parts.entry(self.group_partition(group)).or_default();

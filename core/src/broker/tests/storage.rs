@@ -61,7 +61,7 @@ fn a_retry_is_answered_with_its_first_offset_and_stored_once_across_a_kill_too()
 #[test]
 fn producer_ids_are_never_given_twice_whatever_happens() {
     let mut host = broker();
-    let mut given = std::collections::BTreeSet::new();
+    let mut given = crate::ordered::OrderedSet::new();
     for life in 0..6 {
         for _ in 0..3 {
             assert!(given.insert(producer_id(&mut host)));

@@ -1,12 +1,13 @@
 //! A client's connections to a broker in memory. A connection carries one request at a time, as a broker
 //! serves it; what is behind it waits. A test may cut a connection, or let the wire lose an answer.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 
 use crate::client::{ClientInput, ClientOutput, Node};
 use crate::io::{ConnId, RequestId};
+use crate::ordered::OrderedMap;
 use crate::protocol::SendId;
 use crate::sim::Host;
 use crate::sim::host::Answer;
@@ -21,7 +22,7 @@ struct Connection {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Wires {
-    connections: BTreeMap<Node, Connection>,
+    connections: OrderedMap<Node, Connection>,
     /// The broker's answers stay on the wire.
     pub holds_answers: bool,
 }

@@ -4,7 +4,6 @@
 //! from one member to another is given to neither at first: the one sees that it is gone from its share,
 //! gives it up and joins again, and only then the other gets it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,6 +12,7 @@ use super::sticky::{Claim, share_out};
 use super::{
     Assignor, LastAssignment, MemberSubscription, Members, RebalanceProtocol, Shares, TopicsForAssignment,
 };
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::TopicPartition;
 
 /// "No generation", as members write it.
@@ -69,11 +69,11 @@ fn claim_of(member: &MemberSubscription) -> Claim {
 }
 
 /// The partitions that one member is to get and another still holds, with the first.
-fn changing_hands(members: &Members, shares: &Shares) -> BTreeMap<TopicPartition, Arc<str>> {
-    let (mut added, mut taken) = (BTreeMap::new(), BTreeSet::new());
+fn changing_hands(members: &Members, shares: &Shares) -> OrderedMap<TopicPartition, Arc<str>> {
+    let (mut added, mut taken) = (OrderedMap::new(), OrderedSet::new());
     for (id, share) in shares {
-        let owned: BTreeSet<_> = members[id].subscription.owned_partitions.iter().collect();
-        let given: BTreeSet<_> = share.iter().collect();
+        let owned: OrderedSet<_> = members[id].subscription.owned_partitions.iter().collect();
+        let given: OrderedSet<_> = share.iter().collect();
         added.extend(given.difference(&owned).map(|partition| (*partition, id)));
         taken.extend(owned.difference(&given).copied());
     }

@@ -28,7 +28,6 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -40,21 +39,22 @@ pub use self::range::RangeAssignor;
 pub use self::round_robin::RoundRobinAssignor;
 pub use self::selection::{UnusableAssignors, parse_assignors};
 pub use self::sticky::StickyAssignor;
+use crate::ordered::{OrderedMap, OrderedSet};
 pub use crate::protocol::consumer_protocol::Subscription;
 use crate::types::TopicPartition;
 
 /// The racks that a partition's replicas are in; a replica whose rack is not known adds none.
-pub type Racks = BTreeSet<Arc<str>>;
+pub type Racks = OrderedSet<Arc<str>>;
 
 /// The topics that are known, each with its partitions from 0 on. All replicas count, whether they
 /// are in sync or not: a rebalance does not follow the ISR.
-pub type TopicsForAssignment = BTreeMap<Arc<str>, Vec<Racks>>;
+pub type TopicsForAssignment = OrderedMap<Arc<str>, Vec<Racks>>;
 
 /// The members of a group, by their ids.
-pub type Members = BTreeMap<Arc<str>, MemberSubscription>;
+pub type Members = OrderedMap<Arc<str>, MemberSubscription>;
 
 /// Each member's share, in the order that goes over the wire.
-pub type Shares = BTreeMap<Arc<str>, Vec<TopicPartition>>;
+pub type Shares = OrderedMap<Arc<str>, Vec<TopicPartition>>;
 
 /// A member as the leader hears of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -149,7 +149,7 @@ fn subscribed_topics<'a>(
     topics: &'a TopicsForAssignment,
     members: &'a Members,
 ) -> Vec<(&'a Arc<str>, &'a [Racks])> {
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     let mut named = Vec::new();
     for (_, member) in in_hash_order(members) {
         named.extend(
@@ -173,7 +173,7 @@ fn subscribed_topics<'a>(
 /// Whether racks can make a difference (KIP-881): somebody is in a rack that some replica is in, and not
 /// every partition has replicas in the same racks.
 fn racks_matter<'a>(
-    member_racks: &BTreeSet<&Arc<str>>,
+    member_racks: &OrderedSet<&Arc<str>>,
     partitions: impl Iterator<Item = &'a Racks> + Clone,
 ) -> bool {
     let all: Racks = partitions.clone().flatten().cloned().collect();

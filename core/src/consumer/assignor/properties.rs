@@ -84,13 +84,13 @@ fn settled(assignor: &dyn Assignor, topics: &TopicsForAssignment, members: &Memb
     unreachable!()
 }
 
-fn sets(shares: &Shares) -> BTreeMap<&Arc<str>, BTreeSet<&TopicPartition>> {
+fn sets(shares: &Shares) -> OrderedMap<&Arc<str>, OrderedSet<&TopicPartition>> {
     let entries = shares.iter();
     entries.map(|(id, share)| (id, share.iter().collect())).collect()
 }
 
 fn assert_owned_by_who_may(topics: &TopicsForAssignment, members: &Members, shares: &Shares) {
-    let mut owned = BTreeSet::new();
+    let mut owned = OrderedSet::new();
     for (id, share) in shares {
         for partition in share {
             assert!(members[id].subscription.topics.contains(&partition.topic));
@@ -98,7 +98,7 @@ fn assert_owned_by_who_may(topics: &TopicsForAssignment, members: &Members, shar
         }
     }
     let wanted = members.values().flat_map(|member| &member.subscription.topics);
-    let wanted: BTreeSet<&Arc<str>> = wanted.collect();
+    let wanted: OrderedSet<&Arc<str>> = wanted.collect();
     let all = wanted.into_iter().flat_map(|name| {
         let count = topics.get(name).map_or(0, Vec::len) as i32;
         (0..count).map(|index| TopicPartition::new(name.clone(), index))
@@ -228,7 +228,7 @@ proptest! {
         let shares = assignor.assign(&topics, &now);
         for (id, share) in &shares {
             let others = now.iter().filter(|(other, _)| *other != id);
-            let held: BTreeSet<_> = others.flat_map(|(_, member)| &member.subscription.owned_partitions).collect();
+            let held: OrderedSet<_> = others.flat_map(|(_, member)| &member.subscription.owned_partitions).collect();
             prop_assert!(share.iter().all(|partition| !held.contains(partition)));
         }
         let (shares, rounds) = settled(assignor, &topics, &now);

@@ -9,13 +9,13 @@
 //! within what they may have. Topics that are co-partitioned stay so: a member takes partition n of all of
 //! them or of none. What is left is cut into ranges as before, so balance goes before nearness.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{
     Assignor, Members, Racks, Shares, TopicsForAssignment, empty_shares, in_member_order, racks_matter,
     subscribed_topics,
 };
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{PartitionIndex, TopicPartition};
 
 /// Java's `RangeAssignor`.
@@ -32,9 +32,9 @@ impl Assignor for RangeAssignor {
     }
 
     fn assign(&self, topics: &TopicsForAssignment, members: &Members) -> Shares {
-        let mut readers: BTreeMap<&Arc<str>, Vec<&Arc<str>>> = BTreeMap::new();
+        let mut readers: OrderedMap<&Arc<str>, Vec<&Arc<str>>> = OrderedMap::new();
         for id in in_member_order(members) {
-            let subscribed: BTreeSet<_> = members[id].subscription.topics.iter().collect();
+            let subscribed: OrderedSet<_> = members[id].subscription.topics.iter().collect();
             for topic in subscribed {
                 readers.entry(topic).or_default().push(id);
             }
@@ -75,7 +75,7 @@ struct Topic<'a> {
     name: &'a Arc<str>,
     partitions: &'a [Racks],
     readers: Vec<Reader<'a>>,
-    left: BTreeSet<PartitionIndex>,
+    left: OrderedSet<PartitionIndex>,
     /// Every reader gets so many.
     least: usize,
     /// So many readers may still get one more.
@@ -150,7 +150,7 @@ impl<'a> Topic<'a> {
 /// Lets members take what is near them: of topics with the same readers and as many partitions together, of
 /// others one by one.
 fn take_by_rack(topics: &mut [Topic], shares: &mut Shares) {
-    let mut alike: BTreeMap<(Vec<&Arc<str>>, usize), Vec<&mut Topic>> = BTreeMap::new();
+    let mut alike: OrderedMap<(Vec<&Arc<str>>, usize), Vec<&mut Topic>> = OrderedMap::new();
     for topic in topics {
         // Where no reader has a rack there is nothing near.
         if topic.readers.iter().any(|reader| reader.rack.is_some()) {

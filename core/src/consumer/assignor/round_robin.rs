@@ -4,10 +4,10 @@
 //! nothing: the one after it is. So shares differ by at most one as long as all members subscribe to the
 //! same topics, and may differ by much more when they do not. Nothing is kept from one time to the next.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Assignor, Members, Shares, TopicsForAssignment, empty_shares, in_member_order};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::TopicPartition;
 
 /// Java's `RoundRobinAssignor`.
@@ -25,11 +25,11 @@ impl Assignor for RoundRobinAssignor {
 
     fn assign(&self, topics: &TopicsForAssignment, members: &Members) -> Shares {
         let mut shares = empty_shares(members);
-        let subscribed: BTreeMap<&Arc<str>, BTreeSet<&Arc<str>>> = members
+        let subscribed: OrderedMap<&Arc<str>, OrderedSet<&Arc<str>>> = members
             .iter()
             .map(|(id, member)| (id, member.subscription.topics.iter().collect()))
             .collect();
-        let wanted: BTreeSet<&Arc<str>> = subscribed.values().flatten().copied().collect();
+        let wanted: OrderedSet<&Arc<str>> = subscribed.values().flatten().copied().collect();
         let mut turns = in_member_order(members).into_iter().cycle();
         for (topic, racks) in topics.iter().filter(|(topic, _)| wanted.contains(topic)) {
             for partition in 0..racks.len() as i32 {

@@ -1,12 +1,11 @@
 //! What is asked of whom.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Fetcher;
 use crate::client::{ClientCx, ClientLane};
 use crate::consumer::purpose::Purpose;
 use crate::consumer::shared::Net;
 use crate::consumer::subscription::SubscriptionState;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::fetch::{Built, FetchPartition, FetchRequest, Wanted};
 use crate::protocol::{ApiKey, RequestBody};
 use crate::types::{BrokerId, Millis, NO_EPOCH, TopicPartition, Uuid};
@@ -61,14 +60,14 @@ impl Fetcher {
         cx: &ClientCx,
         net: &mut Net,
         subscriptions: &mut SubscriptionState,
-    ) -> BTreeMap<BrokerId, Vec<(TopicPartition, Uuid, FetchPartition)>> {
-        let mut busy: BTreeSet<BrokerId> = self
+    ) -> OrderedMap<BrokerId, Vec<(TopicPartition, Uuid, FetchPartition)>> {
+        let mut busy: OrderedSet<BrokerId> = self
             .sessions
             .iter()
             .filter(|(_, session)| session.pending)
             .map(|(id, _)| *id)
             .collect();
-        let mut waiting = BTreeSet::new();
+        let mut waiting = OrderedSet::new();
         for fetch in &self.buffer {
             waiting.insert(fetch.partition.clone());
             if let Some(state) = subscriptions
@@ -81,7 +80,7 @@ impl Fetcher {
                 busy.extend(state.preferred_replica(cx.now).or(leader));
             }
         }
-        let mut wanted: BTreeMap<BrokerId, Vec<_>> = BTreeMap::new();
+        let mut wanted: OrderedMap<BrokerId, Vec<_>> = OrderedMap::new();
         for (partition, state) in subscriptions.states_mut() {
             let Some(position) = state
                 .valid_position()
@@ -134,7 +133,7 @@ impl Fetcher {
             session.session.failed();
             session.by_id = by_id;
         }
-        let named: BTreeSet<&TopicPartition> = wanted.iter().map(|(partition, ..)| partition).collect();
+        let named: OrderedSet<&TopicPartition> = wanted.iter().map(|(partition, ..)| partition).collect();
         let left = session.session.partitions();
         let mut all: Vec<Wanted> = left
             .filter(|partition| !named.contains(partition))

@@ -14,7 +14,7 @@
 mod answer;
 mod asking;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::completed_fetch::{CompletedFetch, ReadRules};
 use super::config::ConsumerConfig;
@@ -22,6 +22,7 @@ use super::error::ConsumerError;
 use super::record::ConsumerRecord;
 use super::subscription::SubscriptionState;
 use crate::client::{ClientCx, ExponentialBackoff};
+use crate::ordered::OrderedMap;
 use crate::protocol::fetch::FetchSession;
 use crate::record::Decompress;
 use crate::trace::{ConsumerFact, Fact};
@@ -47,7 +48,7 @@ pub(super) struct Fetcher {
     /// How long a nearer replica counts.
     preference_ms: Millis,
     retry_backoff: ExponentialBackoff,
-    sessions: BTreeMap<BrokerId, NodeSession>,
+    sessions: OrderedMap<BrokerId, NodeSession>,
     /// Answers in the order in which they came.
     buffer: VecDeque<CompletedFetch>,
 }
@@ -67,7 +68,7 @@ impl Fetcher {
             rack: config.client_rack.as_deref().unwrap_or_default().to_owned(),
             preference_ms: config.client.metadata_max_age_ms,
             retry_backoff: config.client.retry_backoff,
-            sessions: BTreeMap::new(),
+            sessions: OrderedMap::new(),
             buffer: VecDeque::new(),
         }
     }

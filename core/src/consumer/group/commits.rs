@@ -7,7 +7,7 @@
 //!
 //! Invariant: every commit ends once.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::coordinator::{Coordinator, group_error};
 use super::membership::{MemberState, Membership};
@@ -21,12 +21,13 @@ use crate::consumer::record::OffsetAndMetadata;
 use crate::consumer::requests;
 use crate::consumer::shared::Shared;
 use crate::error::ErrorCode;
+use crate::ordered::OrderedMap;
 use crate::protocol::messages::OffsetCommitResponse;
 use crate::protocol::{ApiKey, ResponseBody};
 use crate::trace::{CommitReason, ConsumerFact};
 use crate::types::{Millis, Offset, TopicPartition};
 
-type Offsets = BTreeMap<TopicPartition, OffsetAndMetadata>;
+type Offsets = OrderedMap<TopicPartition, OffsetAndMetadata>;
 
 #[derive(Clone, Debug)]
 enum Progress {

@@ -1,8 +1,6 @@
 //! Committed offsets (OffsetFetch): where to begin in a partition that was just assigned, and what the
 //! application asks for.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::coordinator::{Coordinator, group_error};
 use crate::client::{ClientCx, NetworkError};
 use crate::consumer::error::ConsumerError;
@@ -13,16 +11,17 @@ use crate::consumer::record::OffsetAndMetadata;
 use crate::consumer::requests;
 use crate::consumer::shared::Shared;
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::messages::OffsetFetchResponse;
 use crate::protocol::{ApiKey, ResponseBody};
 use crate::trace::{ConsumerFact, PositionReason};
 use crate::types::{Millis, TopicPartition};
 
-type Found = BTreeMap<TopicPartition, Option<OffsetAndMetadata>>;
+type Found = OrderedMap<TopicPartition, Option<OffsetAndMetadata>>;
 
 #[derive(Clone, Debug)]
 struct Query {
-    partitions: BTreeSet<TopicPartition>,
+    partitions: OrderedSet<TopicPartition>,
     in_flight: bool,
     not_before: Millis,
     failures: u32,
@@ -31,7 +30,7 @@ struct Query {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct CommittedOffsets {
-    queries: BTreeMap<QueryId, Query>,
+    queries: OrderedMap<QueryId, Query>,
     not_before: Millis,
     failures: u32,
 }
@@ -44,7 +43,7 @@ enum Answered {
 }
 
 impl CommittedOffsets {
-    pub fn ask(&mut self, id: QueryId, partitions: BTreeSet<TopicPartition>, due_ms: Millis) {
+    pub fn ask(&mut self, id: QueryId, partitions: OrderedSet<TopicPartition>, due_ms: Millis) {
         let query = Query {
             partitions,
             in_flight: false,
@@ -126,7 +125,7 @@ impl CommittedOffsets {
         coordinator: &mut Coordinator,
         shared: &mut Shared,
         cx: &mut ClientCx,
-        asked: &BTreeSet<TopicPartition>,
+        asked: &OrderedSet<TopicPartition>,
         result: Result<ResponseBody, NetworkError>,
     ) {
         let answered = read(group, coordinator, shared, cx, result);
@@ -210,7 +209,7 @@ fn send(
     coordinator: &mut Coordinator,
     shared: &mut Shared,
     cx: &mut ClientCx,
-    partitions: &BTreeSet<TopicPartition>,
+    partitions: &OrderedSet<TopicPartition>,
     purpose: Purpose,
 ) -> bool {
     let Some(node) = coordinator.ready(shared, cx) else {

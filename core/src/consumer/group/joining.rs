@@ -1,6 +1,5 @@
 //! JoinGroup and SyncGroup, and what a leader does between them.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +15,7 @@ use crate::consumer::purpose::Purpose;
 use crate::consumer::requests;
 use crate::consumer::shared::Shared;
 use crate::error::ErrorCode;
+use crate::ordered::OrderedSet;
 use crate::protocol::consumer_protocol::{Assignment, Subscription};
 use crate::protocol::messages::{JoinGroupResponse, SyncGroupResponse};
 use crate::protocol::{ApiKey, ResponseBody};
@@ -168,7 +168,7 @@ impl Group {
         });
         if leads {
             let members = self.members(&answer);
-            let topics: BTreeSet<Arc<str>> = members
+            let topics: OrderedSet<Arc<str>> = members
                 .values()
                 .flat_map(|member| member.subscription.topics.iter().cloned())
                 .collect();

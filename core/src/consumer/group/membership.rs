@@ -11,7 +11,6 @@
 //!
 //! Invariant: an error that speaks of a generation that is over changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,6 +19,7 @@ use crate::client::ClientCx;
 use crate::consumer::assignor::{LastAssignment, TopicsForAssignment};
 use crate::consumer::generation::Generation;
 use crate::consumer::shared::Shared;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::messages::JoinGroupResponse;
 use crate::trace::ConsumerFact;
 use crate::types::{Millis, TopicPartition};
@@ -48,9 +48,9 @@ pub(super) enum LastCommit {
 #[derive(Clone, Debug)]
 pub(super) enum Then {
     /// Joins, with what is left.
-    Join { keep: BTreeSet<TopicPartition> },
+    Join { keep: OrderedSet<TopicPartition> },
     /// Takes the new share.
-    Take { assigned: BTreeSet<TopicPartition> },
+    Take { assigned: OrderedSet<TopicPartition> },
     /// Reads.
     Read,
     /// Leaves the group.
@@ -83,7 +83,7 @@ pub(super) struct Membership {
     pub in_flight: bool,
     pub not_before: Millis,
     /// The topics that it said it reads when it last joined.
-    pub joined_topics: Option<BTreeSet<Arc<str>>>,
+    pub joined_topics: Option<OrderedSet<Arc<str>>>,
     /// It leads, and has yet to share out; with the number of metadata answers that it waits for.
     pub leading: Option<(Box<JoinGroupResponse>, u64)>,
     pub is_leader: bool,
@@ -95,7 +95,7 @@ pub(super) struct Membership {
     pub callback: Option<Then>,
     pub heartbeat: Heartbeat,
     pub last_poll_ms: Millis,
-    pub last_assignments: BTreeMap<&'static str, LastAssignment>,
+    pub last_assignments: OrderedMap<&'static str, LastAssignment>,
 }
 
 impl Membership {
@@ -119,7 +119,7 @@ impl Membership {
             callback: None,
             heartbeat: Heartbeat::default(),
             last_poll_ms: 0,
-            last_assignments: BTreeMap::new(),
+            last_assignments: OrderedMap::new(),
         }
     }
 

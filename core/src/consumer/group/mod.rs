@@ -12,8 +12,6 @@ mod joining;
 mod membership;
 mod rebalance;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use commits::Commits;
 use committed::CommittedOffsets;
 use coordinator::Coordinator;
@@ -28,6 +26,7 @@ use super::record::OffsetAndMetadata;
 use super::shared::Shared;
 use crate::client::ClientCx;
 use crate::client::network::Answer;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::CommitReason;
 use crate::types::{Millis, TopicPartition};
 
@@ -140,7 +139,7 @@ impl Group {
 
     pub fn commit(
         &mut self,
-        offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        offsets: OrderedMap<TopicPartition, OffsetAndMetadata>,
         reason: CommitReason,
         due_ms: Millis,
     ) -> CommitId {
@@ -156,7 +155,7 @@ impl Group {
         self.leaving
     }
 
-    pub fn ask_committed(&mut self, id: QueryId, partitions: BTreeSet<TopicPartition>, due_ms: Millis) {
+    pub fn ask_committed(&mut self, id: QueryId, partitions: OrderedSet<TopicPartition>, due_ms: Millis) {
         self.committed.ask(id, partitions, due_ms);
     }
 

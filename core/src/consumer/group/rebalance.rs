@@ -7,7 +7,6 @@
 //!
 //! Invariant: with a listener, nothing changes before the application has confirmed that it knows.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Group;
@@ -20,12 +19,13 @@ use crate::consumer::purpose::Purpose;
 use crate::consumer::requests;
 use crate::consumer::shared::Shared;
 use crate::error::ErrorCode;
+use crate::ordered::OrderedSet;
 use crate::protocol::ApiKey;
 use crate::protocol::consumer_protocol::Assignment;
 use crate::trace::{CommitReason, ConsumerFact};
 use crate::types::TopicPartition;
 
-type Partitions = BTreeSet<TopicPartition>;
+type Partitions = OrderedSet<TopicPartition>;
 
 impl Group {
     /// While the application polls: joins if that is needed, and takes the share that came.
@@ -145,7 +145,7 @@ impl Group {
 
     fn prepared(&mut self, shared: &mut Shared, _cx: &mut ClientCx, keep: Partitions) -> bool {
         self.assign(shared, keep);
-        shared.subscriptions.set_group_topics(BTreeSet::new());
+        shared.subscriptions.set_group_topics(OrderedSet::new());
         let member = &mut self.member;
         member.is_leader = false;
         member.shared_out = None;
@@ -211,7 +211,7 @@ impl Group {
         if shared.subscriptions.pattern().is_some() {
             // The leader may have seen a topic that matches before this member did.
             let topics = assigned.iter().map(|partition| partition.topic.clone());
-            let mut topics: BTreeSet<Arc<str>> = topics.collect();
+            let mut topics: OrderedSet<Arc<str>> = topics.collect();
             topics.extend(shared.subscriptions.topics().iter().cloned());
             shared.subscriptions.subscribe_from_pattern(topics.clone());
             self.member.joined_topics = Some(topics);

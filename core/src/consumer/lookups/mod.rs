@@ -10,8 +10,6 @@ mod queries;
 mod reset;
 mod validation;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use queries::Query;
 
 use super::error::ConsumerError;
@@ -22,6 +20,7 @@ use super::requests;
 use super::shared::Shared;
 use crate::client::{ClientCx, ClientLane, Node};
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::messages::ListOffsetsResponse;
 use crate::protocol::{ApiKey, RequestBody};
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
@@ -31,13 +30,13 @@ const UNKNOWN_OFFSET: Offset = -1;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lookups {
-    queries: BTreeMap<QueryId, Query>,
+    queries: OrderedMap<QueryId, Query>,
     /// The application was told that there is nowhere to begin, and has not polled since.
     told: bool,
 }
 
 /// Requests that can be sent: to each leader, what it is asked.
-type ByLeader<V> = BTreeMap<BrokerId, BTreeMap<TopicPartition, V>>;
+type ByLeader<V> = OrderedMap<BrokerId, OrderedMap<TopicPartition, V>>;
 
 impl Lookups {
     /// Topics that must be known for the application's look-ups.
@@ -50,7 +49,7 @@ impl Lookups {
         self.told = false;
     }
 
-    pub fn ask(&mut self, id: QueryId, asked: BTreeMap<TopicPartition, Millis>, due_ms: Millis) {
+    pub fn ask(&mut self, id: QueryId, asked: OrderedMap<TopicPartition, Millis>, due_ms: Millis) {
         self.queries.insert(id, Query::new(asked, due_ms));
     }
 
@@ -81,7 +80,7 @@ fn ask_again(shared: &mut Shared, cx: &mut ClientCx, partition: &TopicPartition,
 }
 
 /// Tells the application of topics that it may not read, if there are any.
-fn tell_denied(shared: &mut Shared, cx: &mut ClientCx, denied: BTreeSet<String>) {
+fn tell_denied(shared: &mut Shared, cx: &mut ClientCx, denied: OrderedSet<String>) {
     if !denied.is_empty() {
         let topics = denied.into_iter().collect();
         shared.fail(cx, ConsumerError::TopicAuthorization { topics });
@@ -89,8 +88,8 @@ fn tell_denied(shared: &mut Shared, cx: &mut ClientCx, denied: BTreeSet<String>)
 }
 
 /// Sorts by leader; of partitions that nobody is known to lead, metadata is asked for.
-fn by_leader<V>(shared: &mut Shared, cx: &mut ClientCx, asked: BTreeMap<TopicPartition, V>) -> ByLeader<V> {
-    let mut sorted: ByLeader<V> = BTreeMap::new();
+fn by_leader<V>(shared: &mut Shared, cx: &mut ClientCx, asked: OrderedMap<TopicPartition, V>) -> ByLeader<V> {
+    let mut sorted: ByLeader<V> = OrderedMap::new();
     for (partition, value) in asked {
         match shared.leader(&partition).leader {
             Some(leader) => {
@@ -121,7 +120,7 @@ fn send_list_offsets(
     shared: &mut Shared,
     cx: &mut ClientCx,
     leader: BrokerId,
-    times: &BTreeMap<TopicPartition, (Millis, Option<LeaderEpoch>)>,
+    times: &OrderedMap<TopicPartition, (Millis, Option<LeaderEpoch>)>,
     purpose: Purpose,
 ) -> bool {
     let Some(node) = ready(shared, cx, leader) else {
@@ -135,12 +134,12 @@ fn send_list_offsets(
     shared.net.send(cx, &node, version, &body, purpose, 0).is_ok()
 }
 
-type Found = BTreeMap<TopicPartition, Option<OffsetAndTimestamp>>;
+type Found = OrderedMap<TopicPartition, Option<OffsetAndTimestamp>>;
 
 /// Offsets that were found (`None`: there is no such record), and topics that may not be read. What is in
 /// neither is asked for again.
-fn offsets(answer: &ListOffsetsResponse) -> (Found, BTreeSet<String>) {
-    let (mut found, mut denied) = (BTreeMap::new(), BTreeSet::new());
+fn offsets(answer: &ListOffsetsResponse) -> (Found, OrderedSet<String>) {
+    let (mut found, mut denied) = (OrderedMap::new(), OrderedSet::new());
     for topic in &answer.topics {
         for row in &topic.partitions {
             let partition = TopicPartition::new(&*topic.name, row.partition_index);

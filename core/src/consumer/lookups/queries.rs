@@ -1,7 +1,5 @@
 //! Offsets that the application asks for.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Lookups, by_leader, offsets, send_list_offsets};
 use crate::client::{ClientCx, NetworkError};
 use crate::consumer::error::ConsumerError;
@@ -9,6 +7,7 @@ use crate::consumer::event::{ConsumerEvent, QueryId};
 use crate::consumer::purpose::Purpose;
 use crate::consumer::record::OffsetAndTimestamp;
 use crate::consumer::shared::Shared;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::ResponseBody;
 use crate::types::{Millis, TopicPartition};
 
@@ -16,20 +15,20 @@ use crate::types::{Millis, TopicPartition};
 #[derive(Clone, Debug)]
 pub(super) struct Query {
     /// With what is looked for: a time, or a number that stands for an end.
-    pub left: BTreeMap<TopicPartition, Millis>,
-    in_flight: BTreeSet<TopicPartition>,
-    found: BTreeMap<TopicPartition, Option<OffsetAndTimestamp>>,
+    pub left: OrderedMap<TopicPartition, Millis>,
+    in_flight: OrderedSet<TopicPartition>,
+    found: OrderedMap<TopicPartition, Option<OffsetAndTimestamp>>,
     not_before: Millis,
     due_ms: Millis,
     failures: u32,
 }
 
 impl Query {
-    pub fn new(asked: BTreeMap<TopicPartition, Millis>, due_ms: Millis) -> Self {
+    pub fn new(asked: OrderedMap<TopicPartition, Millis>, due_ms: Millis) -> Self {
         Self {
             left: asked,
-            in_flight: BTreeSet::new(),
-            found: BTreeMap::new(),
+            in_flight: OrderedSet::new(),
+            found: OrderedMap::new(),
             not_before: 0,
             due_ms,
             failures: 0,
@@ -56,13 +55,13 @@ impl Lookups {
             let open = query.left.iter();
             let open = open.filter(|(partition, _)| !query.in_flight.contains(*partition));
             let open = open.map(|(partition, time)| (partition.clone(), *time)).collect();
-            let mut sent = BTreeSet::new();
+            let mut sent = OrderedSet::new();
             for (leader, asked) in by_leader(shared, cx, open) {
-                let times: BTreeMap<_, _> = asked
+                let times: OrderedMap<_, _> = asked
                     .iter()
                     .map(|(partition, time)| (partition.clone(), (*time, shared.leader(partition).epoch)))
                     .collect();
-                let asked: BTreeSet<TopicPartition> = asked.into_keys().collect();
+                let asked: OrderedSet<TopicPartition> = asked.into_keys().collect();
                 let purpose = Purpose::Query {
                     id,
                     asked: asked.clone(),
@@ -82,7 +81,7 @@ impl Lookups {
         shared: &mut Shared,
         cx: &mut ClientCx,
         id: QueryId,
-        asked: &BTreeSet<TopicPartition>,
+        asked: &OrderedSet<TopicPartition>,
         result: Result<ResponseBody, NetworkError>,
     ) {
         let Some(query) = self.queries.get_mut(&id) else {
@@ -91,7 +90,7 @@ impl Lookups {
         query.in_flight.retain(|partition| !asked.contains(partition));
         let (found, denied) = match result {
             Ok(ResponseBody::ListOffsets(answer)) => offsets(&answer),
-            _ => (BTreeMap::new(), BTreeSet::new()),
+            _ => (OrderedMap::new(), OrderedSet::new()),
         };
         if !denied.is_empty() {
             self.queries.remove(&id);

@@ -1,7 +1,5 @@
 //! Where to begin: at the end, at the beginning, at a time, as `auto.offset.reset` or a seek says.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Lookups, ask_again, by_leader, mark, offsets, send_list_offsets, tell_denied};
 use crate::client::{ClientCx, NetworkError};
 use crate::consumer::error::ConsumerError;
@@ -10,6 +8,7 @@ use crate::consumer::purpose::Purpose;
 use crate::consumer::record::OffsetAndTimestamp;
 use crate::consumer::reset_strategy::ResetStrategy;
 use crate::consumer::shared::Shared;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::ResponseBody;
 use crate::trace::{ConsumerFact, PositionReason};
 use crate::types::{Millis, TopicPartition};
@@ -49,7 +48,7 @@ impl Lookups {
     }
 
     pub(super) fn reset(&mut self, shared: &mut Shared, cx: &mut ClientCx) {
-        let mut asked: BTreeMap<TopicPartition, ResetStrategy> = BTreeMap::new();
+        let mut asked: OrderedMap<TopicPartition, ResetStrategy> = OrderedMap::new();
         for (partition, state) in shared.subscriptions.states() {
             if let Some(strategy) = state.reset_strategy().filter(|_| state.may_look_up(cx.now)) {
                 asked.insert(partition.clone(), strategy);
@@ -85,12 +84,12 @@ impl Lookups {
         &mut self,
         shared: &mut Shared,
         cx: &mut ClientCx,
-        asked: &BTreeMap<TopicPartition, ResetStrategy>,
+        asked: &OrderedMap<TopicPartition, ResetStrategy>,
         result: Result<ResponseBody, NetworkError>,
     ) {
         let (found, denied) = match result {
             Ok(ResponseBody::ListOffsets(answer)) => offsets(&answer),
-            _ => (BTreeMap::new(), BTreeSet::new()),
+            _ => (OrderedMap::new(), OrderedSet::new()),
         };
         let retry_at = shared.retry_at(cx, 0);
         for (partition, strategy) in asked {

@@ -1,8 +1,6 @@
 //! Whether the log is still the one that was read (KIP-320): after a change of leaders the new one is
 //! asked where the epoch of the last record read ends.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Lookups, UNKNOWN_OFFSET, ask_again, by_leader, mark, ready, tell_denied};
 use crate::client::{ClientCx, NetworkError};
 use crate::consumer::error::ConsumerError;
@@ -12,6 +10,7 @@ use crate::consumer::requests;
 use crate::consumer::reset_strategy::ResetStrategy;
 use crate::consumer::shared::Shared;
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::messages::OffsetForLeaderEpochResponse;
 use crate::protocol::{ApiKey, ResponseBody};
 use crate::trace::{ConsumerFact, PositionReason};
@@ -25,7 +24,7 @@ const UNKNOWN_EPOCH: LeaderEpoch = -1;
 
 impl Lookups {
     pub(super) fn validate(&mut self, shared: &mut Shared, cx: &mut ClientCx) {
-        let mut asked: BTreeMap<TopicPartition, FetchPosition> = BTreeMap::new();
+        let mut asked: OrderedMap<TopicPartition, FetchPosition> = OrderedMap::new();
         for (partition, state) in shared.subscriptions.states() {
             if let FetchState::AwaitValidation(position) = state.fetch
                 && state.may_look_up(cx.now)
@@ -71,12 +70,12 @@ impl Lookups {
         &mut self,
         shared: &mut Shared,
         cx: &mut ClientCx,
-        asked: &BTreeMap<TopicPartition, FetchPosition>,
+        asked: &OrderedMap<TopicPartition, FetchPosition>,
         result: Result<ResponseBody, NetworkError>,
     ) {
         let (ends, denied) = match result {
             Ok(ResponseBody::OffsetForLeaderEpoch(answer)) => epoch_ends(&answer),
-            _ => (BTreeMap::new(), BTreeSet::new()),
+            _ => (OrderedMap::new(), OrderedSet::new()),
         };
         let retry_at = shared.retry_at(cx, 0);
         for (partition, position) in asked {
@@ -95,11 +94,11 @@ impl Lookups {
     }
 }
 
-type Ends = BTreeMap<TopicPartition, (Offset, LeaderEpoch)>;
+type Ends = OrderedMap<TopicPartition, (Offset, LeaderEpoch)>;
 
 /// Where epochs end, and topics that may not be read. What is in neither is asked for again.
-fn epoch_ends(answer: &OffsetForLeaderEpochResponse) -> (Ends, BTreeSet<String>) {
-    let (mut ends, mut denied) = (BTreeMap::new(), BTreeSet::new());
+fn epoch_ends(answer: &OffsetForLeaderEpochResponse) -> (Ends, OrderedSet<String>) {
+    let (mut ends, mut denied) = (OrderedMap::new(), OrderedSet::new());
     for topic in &answer.topics {
         for row in &topic.partitions {
             match ErrorCode::from_code(row.error_code) {

@@ -4,7 +4,6 @@
 //! The application of a consumer polls whenever it would be given something, confirms what it hears, and
 //! keeps what it gets; a test can make it stop doing any of that.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::client::tests::{Wires, create_topic};
@@ -13,6 +12,7 @@ use crate::consumer::{
     Consumer, ConsumerConfig, ConsumerError, ConsumerEvent, ConsumerRecord, LeaveBy, Rebalance,
     RebalanceListener,
 };
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
 use crate::protocol::{RequestBody, ResponseBody};
 use crate::record::compression::PURE_RUST;
@@ -42,7 +42,7 @@ pub struct Member {
 
 pub struct Cluster {
     pub host: Host,
-    members: BTreeMap<u32, Member>,
+    members: OrderedMap<u32, Member>,
     next: u32,
 }
 
@@ -50,11 +50,11 @@ pub fn partition(topic: &str, index: PartitionIndex) -> TopicPartition {
     TopicPartition::new(topic, index)
 }
 
-pub fn partitions(of: &[(&str, PartitionIndex)]) -> BTreeSet<TopicPartition> {
+pub fn partitions(of: &[(&str, PartitionIndex)]) -> OrderedSet<TopicPartition> {
     of.iter().map(|(topic, index)| partition(topic, *index)).collect()
 }
 
-pub fn names(of: &[&str]) -> BTreeSet<Arc<str>> {
+pub fn names(of: &[&str]) -> OrderedSet<Arc<str>> {
     of.iter().map(|name| Arc::from(*name)).collect()
 }
 
@@ -68,7 +68,7 @@ impl Cluster {
                 "offsets.topic.num.partitions=4",
                 "group.initial.rebalance.delay.ms=0",
             ]),
-            members: BTreeMap::new(),
+            members: OrderedMap::new(),
             next: 0,
         }
     }
@@ -230,9 +230,9 @@ impl Cluster {
     }
 
     /// What each member has, and that nobody shares.
-    pub fn owners(&self) -> BTreeMap<u32, BTreeSet<TopicPartition>> {
-        let mut all = BTreeSet::new();
-        let mut owners = BTreeMap::new();
+    pub fn owners(&self) -> OrderedMap<u32, OrderedSet<TopicPartition>> {
+        let mut all = OrderedSet::new();
+        let mut owners = OrderedMap::new();
         for (id, member) in &self.members {
             let owned = member.consumer.assignment();
             for partition in &owned {

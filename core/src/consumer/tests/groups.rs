@@ -1,10 +1,9 @@
 //! Several consumers, one group, one real coordinator.
 
-use std::collections::BTreeMap;
-
 use super::cluster::*;
 use crate::consumer::{ConsumerError, ConsumerEvent, LeaveBy, Rebalance, RebalanceListener, TopicPattern};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedMap;
 use crate::trace::ConsumerFact;
 
 /// A topic `t` of four partitions.
@@ -14,7 +13,7 @@ fn four_partitions() -> Cluster {
     cluster
 }
 
-fn t(indexes: &[i32]) -> std::collections::BTreeSet<crate::types::TopicPartition> {
+fn t(indexes: &[i32]) -> crate::ordered::OrderedSet<crate::types::TopicPartition> {
     indexes.iter().map(|index| partition("t", *index)).collect()
 }
 
@@ -23,7 +22,7 @@ fn two_members_share_and_the_one_that_stays_gets_what_the_other_leaves() {
     let mut cluster = four_partitions();
     let first = cluster.join(&[], &["t"]);
     cluster.advance(5_000);
-    assert_eq!(cluster.owners(), BTreeMap::from([(first, t(&[0, 1, 2, 3]))]));
+    assert_eq!(cluster.owners(), OrderedMap::from([(first, t(&[0, 1, 2, 3]))]));
     let second = cluster.join(&[], &["t"]);
     cluster.advance(5_000);
     let sizes: Vec<usize> = cluster.owners().values().map(|owned| owned.len()).collect();
@@ -38,7 +37,7 @@ fn two_members_share_and_the_one_that_stays_gets_what_the_other_leaves() {
     let left = cluster.close(first);
     assert!(matches!(left.events.last(), Some(ConsumerEvent::Closed)));
     cluster.advance(5_000);
-    assert_eq!(cluster.owners(), BTreeMap::from([(second, t(&[0, 1, 2, 3]))]));
+    assert_eq!(cluster.owners(), OrderedMap::from([(second, t(&[0, 1, 2, 3]))]));
     assert_eq!(
         cluster.member(second).records.len(),
         2,
@@ -57,7 +56,7 @@ fn a_dead_member_is_out_when_its_session_is_over() {
     cluster.advance(6_000);
     assert_eq!(cluster.owners()[&second].len(), 2, "nobody knows yet");
     cluster.advance(8_000);
-    assert_eq!(cluster.owners(), BTreeMap::from([(second, t(&[0, 1, 2, 3]))]));
+    assert_eq!(cluster.owners(), OrderedMap::from([(second, t(&[0, 1, 2, 3]))]));
 }
 
 #[test]
@@ -307,13 +306,13 @@ fn commits_end_in_the_order_in_which_they_were_asked_for() {
     let id = cluster.consumer(&[("group.id", "g"), ("enable.auto.commit", "false")]);
     let ids = cluster.call(id, |consumer, cx| {
         consumer.assign(cx, partitions(&[("t", 0)])).unwrap();
-        let offset = |offset: i64| Some(BTreeMap::from([(partition("t", 0), offset.into())]));
+        let offset = |offset: i64| Some(OrderedMap::from([(partition("t", 0), offset.into())]));
         let mut ids = Vec::new();
         for at in 1..4 {
             ids.push(consumer.commit_async(cx, offset(at)).unwrap());
         }
         ids.push(consumer.commit_sync(cx, offset(9)).unwrap());
-        ids.push(consumer.commit_async(cx, Some(BTreeMap::new())).unwrap());
+        ids.push(consumer.commit_async(cx, Some(OrderedMap::new())).unwrap());
         ids
     });
     cluster.advance(2_000);

@@ -1,9 +1,8 @@
 //! One consumer, partitions by hand: where it begins, what it is given, where it is.
 
-use std::collections::BTreeMap;
-
 use super::cluster::*;
 use crate::consumer::{ConsumerError, ConsumerEvent, OffsetAndTimestamp, ResetStrategy};
+use crate::ordered::OrderedMap;
 use crate::sim::host::EPOCH_MS;
 
 /// A topic `t` of one partition with six records, ten milliseconds apart.
@@ -171,7 +170,7 @@ fn offsets_are_found_by_time_and_at_the_ends() {
     let first_ms = cluster.member(id).records[0].timestamp;
     assert!(first_ms >= EPOCH_MS);
     let ask = |cluster: &mut Cluster, at: i64| {
-        let times = BTreeMap::from([(partition("t", 0), at)]);
+        let times = OrderedMap::from([(partition("t", 0), at)]);
         cluster.call(id, |consumer, cx| consumer.offsets_for_times(cx, times).unwrap())
     };
     let found = |cluster: &mut Cluster| {
@@ -195,7 +194,7 @@ fn offsets_are_found_by_time_and_at_the_ends() {
     });
     assert_eq!(found(&mut cluster).unwrap().offset, 6);
     let refused = cluster.call(id, |consumer, cx| {
-        consumer.offsets_for_times(cx, BTreeMap::from([(t0.clone(), -5)]))
+        consumer.offsets_for_times(cx, OrderedMap::from([(t0.clone(), -5)]))
     });
     assert_eq!(refused, Err(ConsumerError::NegativeTimestamp { timestamp: -5 }));
 }

@@ -1,8 +1,7 @@
 //! Members that come, leave and die in the order of a seed.
 
-use std::collections::BTreeMap;
-
 use super::cluster::*;
+use crate::ordered::OrderedMap;
 use crate::types::Rng;
 
 const PARTITIONS: i32 = 5;
@@ -12,9 +11,9 @@ struct Schedule {
     members: Vec<u32>,
     rng: Rng,
     /// Values by partition, in order.
-    produced: BTreeMap<i32, Vec<String>>,
+    produced: OrderedMap<i32, Vec<String>>,
     /// Values that members read who are gone.
-    read: BTreeMap<String, u32>,
+    read: OrderedMap<String, u32>,
 }
 
 impl Schedule {
@@ -25,8 +24,8 @@ impl Schedule {
             cluster,
             members: Vec::new(),
             rng: Rng::new(seed),
-            produced: BTreeMap::new(),
-            read: BTreeMap::new(),
+            produced: OrderedMap::new(),
+            read: OrderedMap::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! After every step it is checked that what the tree holds is sound, that nobody was told what the
 //! tree does not hold, and that the controller's image is what its mirror says.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::config::{BrokerConfig, Endpoint};
@@ -18,6 +18,7 @@ use crate::error::{ErrorCode, Refused};
 use crate::metadata::placement::UsableBroker;
 use crate::metadata::topics::{self, NewTopic};
 use crate::metadata::{Decide, MetadataImage, nodes};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::ResponseBody;
 use crate::protocol::control::*;
 use crate::trace::{EventId, Trace};
@@ -35,20 +36,20 @@ pub struct Office {
     trace: Trace,
     asked: VecDeque<(OpId, CoordinationOp)>,
     /// Path, and whether its children are watched.
-    watches: BTreeSet<(Arc<str>, bool)>,
+    watches: OrderedSet<(Arc<str>, bool)>,
     unanswered: VecDeque<(TellId, BrokerId, Arc<ControlRequest>)>,
     pub told: Vec<(BrokerId, ControlRequest)>,
-    pub answers: BTreeMap<CallerToken, ResponseBody>,
+    pub answers: OrderedMap<CallerToken, ResponseBody>,
     pub abandoned: Vec<CallerToken>,
     pub resigned: Option<String>,
     pub said: Vec<String>,
     /// Replicas in failed directories.
-    pub failed: BTreeSet<(BrokerId, TopicPartition)>,
+    pub failed: OrderedSet<(BrokerId, TopicPartition)>,
     /// Brokers that are connected to nobody.
-    pub mute: BTreeSet<BrokerId>,
+    pub mute: OrderedSet<BrokerId>,
     /// Partitions that one step of every controller looks at.
     a_step: usize,
-    epochs: BTreeMap<Arc<str>, (i64, i32, i32)>,
+    epochs: OrderedMap<Arc<str>, (i64, i32, i32)>,
 }
 
 pub fn name(topic: &str, partition: i32) -> TopicPartition {
@@ -96,17 +97,17 @@ impl Office {
             disk,
             trace,
             asked: VecDeque::new(),
-            watches: BTreeSet::new(),
+            watches: OrderedSet::new(),
             unanswered: VecDeque::new(),
             told: Vec::new(),
-            answers: BTreeMap::new(),
+            answers: OrderedMap::new(),
             abandoned: Vec::new(),
             resigned: None,
             said: Vec::new(),
-            failed: BTreeSet::new(),
-            mute: BTreeSet::new(),
+            failed: OrderedSet::new(),
+            mute: OrderedSet::new(),
             a_step: PARTITIONS_A_STEP,
-            epochs: BTreeMap::new(),
+            epochs: OrderedMap::new(),
         };
         office.take();
         office
@@ -222,7 +223,7 @@ impl Office {
             CoordinationOp::Read(_) => None,
         });
         let paths = multis.flat_map(|multi| multi.ops.iter().map(Op::path));
-        let states: BTreeSet<_> = paths.filter(|path| path.ends_with("/state")).collect();
+        let states: OrderedSet<_> = paths.filter(|path| path.ends_with("/state")).collect();
         states.len()
     }
 

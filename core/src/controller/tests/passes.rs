@@ -1,10 +1,9 @@
 //! Looks at all partitions in steps, and what happens between two of them.
 
-use std::collections::BTreeSet;
-
 use super::office::{Office, name};
 use crate::controller::passes::PARTITIONS_A_STEP;
 use crate::controller::{ControlRequest, ControllerEvent};
+use crate::ordered::OrderedSet;
 use crate::protocol::ResponseBody;
 use crate::protocol::control::ControlledShutdownRequest;
 use crate::protocol::messages::MetadataResponse;
@@ -81,7 +80,7 @@ fn a_broker_that_is_back_hears_nothing_before_all_that_it_lost_is_decided() {
             .iter()
             .all(|state| state.starts_with("3 1 [3, 1]"))
     );
-    let mut named = BTreeSet::new();
+    let mut named = OrderedSet::new();
     for (broker, word) in &office.told {
         if let (2, ControlRequest::LeaderAndIsr(word)) = (*broker, word) {
             for topic in &word.topics {
@@ -216,7 +215,7 @@ fn a_new_controller_serves_when_everything_is_in_order_and_told() {
             .iter()
             .all(|state| state.starts_with("3 1 [3, 1]"))
     );
-    let mut of_3 = BTreeSet::new();
+    let mut of_3 = OrderedSet::new();
     for (broker, word) in &office.told {
         let topics: Vec<(String, usize)> = match word {
             ControlRequest::UpdateMetadata(word) => {
@@ -254,7 +253,7 @@ fn replicas_that_are_new_when_a_controller_comes_are_told_as_new() {
         let made = crate::coordination::Multi::new().create("/brokers/topics/0-made", node);
         office.outside(&made);
         office.run();
-        let mut new = BTreeSet::new();
+        let mut new = OrderedSet::new();
         for (broker, word) in &office.told {
             if let ControlRequest::LeaderAndIsr(word) = word {
                 for topic in &word.topics {
@@ -265,7 +264,7 @@ fn replicas_that_are_new_when_a_controller_comes_are_told_as_new() {
                 }
             }
         }
-        let wanted: BTreeSet<_> = [1, 3]
+        let wanted: OrderedSet<_> = [1, 3]
             .into_iter()
             .flat_map(|broker| (0..4).map(move |index| (broker, "0-made".into(), index)))
             .collect();

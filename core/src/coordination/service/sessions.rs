@@ -4,9 +4,8 @@
 //! - a connection speaks for one session, and a session is spoken for by at most one connection
 //! - every session has exactly one deadline; whatever its connection says moves it
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::super::session::SessionId;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::EventId;
 use crate::types::Millis;
 
@@ -32,9 +31,9 @@ pub(super) struct Silent {
 /// The open sessions, by name, by connection and by deadline.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sessions {
-    by_id: BTreeMap<SessionId, Session>,
-    by_client: BTreeMap<ClientId, SessionId>,
-    deadlines: BTreeSet<(Millis, SessionId)>,
+    by_id: OrderedMap<SessionId, Session>,
+    by_client: OrderedMap<ClientId, SessionId>,
+    deadlines: OrderedSet<(Millis, SessionId)>,
 }
 
 impl Sessions {

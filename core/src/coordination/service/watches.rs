@@ -8,13 +8,13 @@
 //! A watch belongs to the connection that set it. Whoever connects again within its session brings its
 //! watches along, since only the client knows which of them have told it something.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::multi::{Multi, Op, OpResult};
 use super::super::path;
 use super::super::session::WatchKind;
 use super::sessions::ClientId;
+use crate::ordered::{OrderedMap, OrderedSet};
 
 /// What a watch looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +34,8 @@ pub(super) struct Fired {
 /// All watches, by what they look at and by whose they are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watches {
-    by_path: BTreeMap<(Watched, Arc<str>), BTreeSet<ClientId>>,
-    by_client: BTreeMap<ClientId, BTreeSet<(Watched, Arc<str>)>>,
+    by_path: OrderedMap<(Watched, Arc<str>), OrderedSet<ClientId>>,
+    by_client: OrderedMap<ClientId, OrderedSet<(Watched, Arc<str>)>>,
 }
 
 impl Watches {
@@ -82,7 +82,7 @@ impl Watches {
     pub fn deleted(&mut self, path: &Arc<str>, fired: &mut Vec<Fired>) {
         let first = fired.len();
         self.take(Watched::Data, path, WatchKind::Deleted, fired);
-        let told: BTreeSet<ClientId> = fired[first..].iter().map(|fired| fired.client).collect();
+        let told: OrderedSet<ClientId> = fired[first..].iter().map(|fired| fired.client).collect();
         let second = fired.len();
         self.take(Watched::Children, path, WatchKind::Deleted, fired);
         let twice = fired.split_off(second);

@@ -1,6 +1,5 @@
 //! Changes of the tree: a multi, whole or not at all, and the end of a session.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,6 +7,7 @@ use bytes::Bytes;
 use super::super::multi::{Multi, MultiError, NodeError, NodeKind, Op, OpResult};
 use super::super::path;
 use super::{Ephemerals, MAX_DATA_BYTES, Node, Nodes, SessionId, Stat, Tree, Zxid, disown, own};
+use crate::ordered::OrderedSet;
 
 impl Tree {
     /// Does all operations of the multi under the next zxid, or none. `session` is whose the ephemeral
@@ -250,7 +250,7 @@ impl<'a> Change<'a> {
         &mut self,
         path: &str,
         before: &Counters,
-        names: impl FnOnce(&mut BTreeSet<Arc<str>>, &str),
+        names: impl FnOnce(&mut OrderedSet<Arc<str>>, &str),
     ) {
         let Some((parent, name)) = path::split(path) else {
             return;

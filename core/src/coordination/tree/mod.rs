@@ -13,7 +13,6 @@ mod change;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -21,6 +20,7 @@ use bytes::Bytes;
 use super::multi::NodeError;
 use super::path::{self, ROOT};
 use super::session::SessionId;
+use crate::ordered::{OrderedMap, OrderedSet};
 
 /// Number of a change, from 1, in the order in which they happened.
 pub type Zxid = i64;
@@ -48,7 +48,7 @@ pub struct Stat {
 pub struct Node {
     pub data: Bytes,
     pub stat: Stat,
-    children: BTreeSet<Arc<str>>,
+    children: OrderedSet<Arc<str>>,
     /// The change with which a child last came or went, or the node itself came (ZooKeeper's pzxid).
     children_zxid: Zxid,
 }
@@ -64,8 +64,8 @@ impl Node {
     }
 }
 
-type Nodes = BTreeMap<Arc<str>, Node>;
-type Ephemerals = BTreeMap<SessionId, BTreeSet<Arc<str>>>;
+type Nodes = OrderedMap<Arc<str>, Node>;
+type Ephemerals = OrderedMap<SessionId, OrderedSet<Arc<str>>>;
 
 /// All nodes by path. The root `/` is always there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct Tree {
 impl Default for Tree {
     fn default() -> Self {
         Self {
-            nodes: Arc::new(BTreeMap::from([(ROOT.into(), Node::default())])),
+            nodes: Arc::new(OrderedMap::from([(ROOT.into(), Node::default())])),
             ephemerals: Arc::default(),
             zxid: 0,
         }

@@ -1,11 +1,11 @@
 //! What is left of a log directory when the power goes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::content::Content;
 use super::file::{File, Write, first_bytes};
 use super::volume::{Directory, Name, Node, NodeNumber, ROOT, Volume};
+use crate::ordered::OrderedMap;
 use crate::types::Rng;
 
 /// Decides how much of what was not synced the medium took.
@@ -82,7 +82,7 @@ pub(super) fn after_loss(volume: &Volume, taken: &mut dyn Taken) -> Volume {
     left
 }
 
-fn names_left(directory: &Directory, taken: &mut dyn Taken) -> BTreeMap<Name, NodeNumber> {
+fn names_left(directory: &Directory, taken: &mut dyn Taken) -> OrderedMap<Name, NodeNumber> {
     let mut names = directory.synced.clone();
     let kept = taken.of(directory.unsynced.len());
     for change in directory.unsynced.iter().take(kept) {

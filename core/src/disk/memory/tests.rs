@@ -1,8 +1,7 @@
-use std::collections::BTreeSet;
-
 use smallvec::smallvec;
 
 use super::*;
+use crate::ordered::OrderedSet;
 
 const DIR: DirId = 0;
 
@@ -214,7 +213,7 @@ fn a_drawn_loss_reaches_every_prefix_and_nothing_else() {
         append(1, 2, "c"),
     ]);
     let mut rng = Rng::new(11);
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     for _ in 0..400 {
         let mut after = before.clone();
         after.power_loss_keeping(&mut rng);
@@ -229,7 +228,7 @@ fn a_drawn_loss_reaches_every_prefix_and_nothing_else() {
 fn a_drawn_loss_keeps_the_order_of_names_within_a_directory() {
     let before = disk(&[open(1, "a"), rename("a", "b"), open(2, "c")]);
     let mut rng = Rng::new(5);
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     for _ in 0..100 {
         let mut after = before.clone();
         after.power_loss_keeping(&mut rng);

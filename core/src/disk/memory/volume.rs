@@ -4,7 +4,6 @@
 //! rename moves no byte and an open file outlives its name. A node goes when the last thing that
 //! leads to it is gone: a name seen now, a name on the medium, a change not yet synced, a binding.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,6 +13,7 @@ use super::file::{File, Write};
 use super::{INVALID, NOT_OPEN, WRONG_KIND};
 use crate::disk::{DiskOp, Pieces};
 use crate::error::DiskError;
+use crate::ordered::OrderedMap;
 
 pub(super) type NodeNumber = u64;
 pub(super) type Name = Arc<str>;
@@ -29,8 +29,8 @@ pub(super) struct NameChange {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directory {
-    pub(super) live: BTreeMap<Name, NodeNumber>,
-    pub(super) synced: BTreeMap<Name, NodeNumber>,
+    pub(super) live: OrderedMap<Name, NodeNumber>,
+    pub(super) synced: OrderedMap<Name, NodeNumber>,
     /// Oldest first: `synced` with all of them done is `live`.
     pub(super) unsynced: Vec<NameChange>,
 }
@@ -43,10 +43,10 @@ pub(super) enum Node {
 
 #[derive(Clone, Debug)]
 pub(super) struct Volume {
-    pub(super) nodes: BTreeMap<NodeNumber, Arc<Node>>,
+    pub(super) nodes: OrderedMap<NodeNumber, Arc<Node>>,
     /// How many names, changes and bindings lead to each node; the root needs none.
-    pub(super) leads: BTreeMap<NodeNumber, u32>,
-    pub(super) open: BTreeMap<u64, NodeNumber>,
+    pub(super) leads: OrderedMap<NodeNumber, u32>,
+    pub(super) open: OrderedMap<u64, NodeNumber>,
     pub(super) next: NodeNumber,
 }
 
@@ -54,9 +54,9 @@ impl Default for Volume {
     fn default() -> Self {
         let root = Arc::new(Node::Directory(Directory::default()));
         Self {
-            nodes: BTreeMap::from([(ROOT, root)]),
-            leads: BTreeMap::new(),
-            open: BTreeMap::new(),
+            nodes: OrderedMap::from([(ROOT, root)]),
+            leads: OrderedMap::new(),
+            open: OrderedMap::new(),
             next: ROOT + 1,
         }
     }

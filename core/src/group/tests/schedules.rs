@@ -1,7 +1,6 @@
 //! Drawn schedules: members come, go, fall silent and speak out of turn, the log commits late, the
 //! coordinator moves. Whatever happens, what a group promises holds.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -9,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::error::ErrorCode;
 use crate::group::request::Answer;
+use crate::ordered::{OrderedMap, OrderedSet};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -50,11 +50,11 @@ struct Ghost {
     /// Every id that was ever given, and the last generation that its owner heard of.
     members: Vec<(Arc<str>, i32)>,
     /// Requests that are owed an answer.
-    open: BTreeSet<u32>,
-    leaders: BTreeMap<i32, Arc<str>>,
+    open: OrderedSet<u32>,
+    leaders: OrderedMap<i32, Arc<str>>,
     generation: i32,
     /// The offset of each commit under way, and the last that was acknowledged.
-    commits: BTreeMap<u32, i64>,
+    commits: OrderedMap<u32, i64>,
     acknowledged: Option<i64>,
 }
 

@@ -1,17 +1,16 @@
 //! What does not fit together, collected over all files and said at the end.
 
-use std::collections::BTreeMap;
-
+use crate::ordered::OrderedMap;
 use crate::types::{Millis, Offset};
 
 /// By absolute path. Kafka lists paths in no order of its own; here they are sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    index_mismatches: BTreeMap<String, BTreeMap<Offset, Offset>>,
-    time_mismatches: BTreeMap<String, Vec<(Millis, Millis)>>,
-    times_out_of_order: BTreeMap<String, Vec<(Millis, Millis)>>,
-    offsets_not_found: BTreeMap<String, Vec<(Offset, Offset)>>,
-    gaps: BTreeMap<String, BTreeMap<Offset, Offset>>,
+    index_mismatches: OrderedMap<String, OrderedMap<Offset, Offset>>,
+    time_mismatches: OrderedMap<String, Vec<(Millis, Millis)>>,
+    times_out_of_order: OrderedMap<String, Vec<(Millis, Millis)>>,
+    offsets_not_found: OrderedMap<String, Vec<(Offset, Offset)>>,
+    gaps: OrderedMap<String, OrderedMap<Offset, Offset>>,
 }
 
 impl Problems {

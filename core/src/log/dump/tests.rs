@@ -1,12 +1,11 @@
 //! Every file that Kafka wrote and dumped for the fixtures, dumped here: the same lines.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 
 use super::{Decoder, Dump, DumpError, DumpOptions, Line, Problems};
 use crate::disk::{DirId, ReadAt};
 use crate::error::DiskError;
+use crate::ordered::OrderedMap;
 
 macro_rules! files {
     ($($path:literal,)*) => {
@@ -111,7 +110,7 @@ const DUMPS: &[(&str, &str)] = dumps![
 ];
 
 /// Files by path, in one directory.
-struct Shelf(BTreeMap<String, Bytes>);
+struct Shelf(OrderedMap<String, Bytes>);
 
 impl ReadAt for Shelf {
     fn read_at(&self, _: DirId, path: &str, at: u64, len: usize) -> Result<Bytes, DiskError> {

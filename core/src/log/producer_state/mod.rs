@@ -18,12 +18,12 @@
 //! - a transaction is open in an entry exactly when it is among the ongoing ones
 //! - an empty state allocates next to nothing, a clone shares the entries until one of the two changes
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::log::transaction_index::AbortedTxn;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::record::compression::PURE_RUST;
 use crate::record::control::{ControlType, EndTransactionMarker};
 use crate::record::{Batch, BatchHeader};
@@ -42,10 +42,10 @@ use transactions::Transactions;
 /// The producers of one partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProducerStateManager {
-    producers: Arc<BTreeMap<ProducerId, ProducerStateEntry>>,
+    producers: Arc<OrderedMap<ProducerId, ProducerStateEntry>>,
     transactions: Transactions,
     /// Offsets of the snapshot files that are there.
-    snapshots: BTreeSet<Offset>,
+    snapshots: OrderedSet<Offset>,
     map_end_offset: Offset,
     last_snapshot_offset: Offset,
 }

@@ -5,13 +5,13 @@
 //! it are read again. This file decides; the log writes and deletes the files:
 //! offsets answered as *deleted* name files to unlink.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::ProducerStateManager;
 use super::snapshot::{self, CorruptSnapshot};
+use crate::ordered::OrderedSet;
 use crate::types::{Millis, Offset};
 
 /// What [`truncate_and_reload`](ProducerStateManager::truncate_and_reload) did.
@@ -122,7 +122,7 @@ impl ProducerStateManager {
     /// At a start: forgets snapshots that belong to no segment, but for the newest of those if it lies
     /// above all segments, for an orderly stop took it; answers the deleted ones.
     pub fn remove_stray_snapshots(&mut self, segment_bases: impl IntoIterator<Item = Offset>) -> Vec<Offset> {
-        let bases: BTreeSet<Offset> = segment_bases.into_iter().collect();
+        let bases: OrderedSet<Offset> = segment_bases.into_iter().collect();
         let newest = self.snapshots.difference(&bases).max().copied();
         let kept = newest.filter(|&stray| bases.last().is_none_or(|&base| stray >= base));
         self.remove_snapshots(|offset| !bases.contains(&offset) && Some(offset) != kept)

@@ -339,7 +339,7 @@ fn a_snapshot_is_taken_once_per_end() {
 #[test]
 fn truncation_drops_later_snapshots_and_reloads_the_newest_that_is_whole() {
     let mut state = ProducerStateManager::default();
-    let mut files = BTreeMap::new();
+    let mut files = OrderedMap::new();
     for n in 0..4 {
         state.produce(batch(0, n, 1)).unwrap();
         files.extend(state.take_snapshot());

@@ -4,18 +4,17 @@
 //! marker decides it only once it is below the high watermark: until then a new leader might not have
 //! the marker.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
+use crate::ordered::OrderedMap;
 use crate::types::{Offset, ProducerId};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Transactions {
     /// By first offset: no marker yet.
-    ongoing: BTreeMap<Offset, ProducerId>,
+    ongoing: OrderedMap<Offset, ProducerId>,
     /// First offset to marker's offset: the marker may still be lost.
-    unreplicated: BTreeMap<Offset, Offset>,
+    unreplicated: OrderedMap<Offset, Offset>,
 }
 
 impl Transactions {

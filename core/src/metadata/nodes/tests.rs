@@ -1,15 +1,14 @@
 //! Nodes as Apache Kafka 3.9.1 wrote them: each is read, and written again to the same bytes.
 
-use std::collections::BTreeSet;
-
 use super::*;
+use crate::ordered::OrderedSet;
 
 const FIXTURE: &[u8] = include_bytes!("../../../../tests/fixtures/znodes-3.9.json");
 
 #[derive(Deserialize)]
 struct Fixture {
     /// What stood in ZooKeeper at the end.
-    standing: BTreeMap<String, Option<String>>,
+    standing: OrderedMap<String, Option<String>>,
     /// What was there for a moment.
     passing: Vec<Passing>,
     /// What Kafka's own code writes for nodes that a tool of older days makes.
@@ -85,8 +84,8 @@ fn what_is_finalized_and_what_recovers_is_written_as_kafka_does() {
 
 #[test]
 fn the_nodes_that_are_always_there_are_kafkas() {
-    let ours: BTreeSet<&str> = PERSISTENT.into_iter().collect();
-    let mut held: BTreeSet<String> = BTreeSet::new();
+    let ours: OrderedSet<&str> = PERSISTENT.into_iter().collect();
+    let mut held: OrderedSet<String> = OrderedSet::new();
     for path in fixture().standing.into_keys() {
         let of_one = ["/brokers/topics/", "/brokers/ids/", "/config/changes/"];
         let settings = path.starts_with("/config/") && path.matches('/').count() > 2;

@@ -13,8 +13,10 @@
 mod again;
 mod ready;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use crate::ordered::{OrderedMap, OrderedSet};
 
 pub(super) use ready::{Drained, Hurry};
 
@@ -36,7 +38,7 @@ const RATIO_WORSENS: f32 = 0.05;
 #[derive(Clone, Debug)]
 struct TopicQueues {
     built_in: BuiltInPartitioner,
-    queues: BTreeMap<PartitionIndex, VecDeque<BatchId>>,
+    queues: OrderedMap<PartitionIndex, VecDeque<BatchId>>,
     /// How well records of the topic were compressed lately.
     ratio: f32,
 }
@@ -61,17 +63,17 @@ pub(super) struct Accumulator {
     availability_timeout_ms: Millis,
     memory_total: u64,
     memory_used: u64,
-    topics: BTreeMap<Arc<str>, TopicQueues>,
+    topics: OrderedMap<Arc<str>, TopicQueues>,
     /// Every batch that has not ended.
-    pub batches: BTreeMap<BatchId, ProducerBatch>,
-    by_age: BTreeSet<(Millis, BatchId)>,
+    pub batches: OrderedMap<BatchId, ProducerBatch>,
+    by_age: OrderedSet<(Millis, BatchId)>,
     /// Memory of batches whose time was over while a request had them.
-    held_bytes: BTreeMap<BatchId, usize>,
+    held_bytes: OrderedMap<BatchId, usize>,
     next_batch: BatchId,
     /// Partitions of which nothing goes out before the request that has their last batch has ended.
-    pub muted: BTreeSet<TopicPartition>,
-    drained_last: BTreeMap<BrokerId, TopicPartition>,
-    latencies: BTreeMap<BrokerId, Latency>,
+    pub muted: OrderedSet<TopicPartition>,
+    drained_last: OrderedMap<BrokerId, TopicPartition>,
+    latencies: OrderedMap<BrokerId, Latency>,
 }
 
 impl Accumulator {
@@ -84,14 +86,14 @@ impl Accumulator {
             availability_timeout_ms: config.availability_timeout_ms,
             memory_total: config.buffer_memory_bytes,
             memory_used: 0,
-            topics: BTreeMap::new(),
-            batches: BTreeMap::new(),
-            by_age: BTreeSet::new(),
-            held_bytes: BTreeMap::new(),
+            topics: OrderedMap::new(),
+            batches: OrderedMap::new(),
+            by_age: OrderedSet::new(),
+            held_bytes: OrderedMap::new(),
             next_batch: 0,
-            muted: BTreeSet::new(),
-            drained_last: BTreeMap::new(),
-            latencies: BTreeMap::new(),
+            muted: OrderedSet::new(),
+            drained_last: OrderedMap::new(),
+            latencies: OrderedMap::new(),
         }
     }
 
@@ -99,7 +101,7 @@ impl Accumulator {
         let batch_size = self.batch_size_bytes;
         self.topics.entry(topic.clone()).or_insert_with(|| TopicQueues {
             built_in: BuiltInPartitioner::new(batch_size),
-            queues: BTreeMap::new(),
+            queues: OrderedMap::new(),
             ratio: NO_COMPRESSION,
         })
     }

@@ -6,11 +6,11 @@
 //! same node, one batch of each partition as long as they fit into a request; the next request begins
 //! with the partition after the last.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Accumulator;
 use crate::client::Metadata;
+use crate::ordered::OrderedSet;
 use crate::producer::batch::{BatchId, ProducerBatch};
 use crate::producer::idempotence::Idempotence;
 use crate::producer::partitioner::built_in::PartitionLoads;
@@ -44,10 +44,10 @@ impl Hurry {
 /// Whom to send to, and when to look again.
 #[derive(Clone, Debug, Default)]
 pub(in crate::producer) struct Ready {
-    pub nodes: BTreeSet<BrokerId>,
+    pub nodes: OrderedSet<BrokerId>,
     pub next_check: Option<Millis>,
     /// Topics with batches for partitions that nobody is known to lead.
-    pub without_leader: BTreeSet<Arc<str>>,
+    pub without_leader: OrderedSet<Arc<str>>,
 }
 
 /// A batch that goes with a request, and why now.

@@ -1,15 +1,15 @@
 //! One after another, whatever the key (Java's `RoundRobinPartitioner`): each topic has a counter of
 //! its own; partitions that nobody leads are passed over while others are led.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Partitioner, ToPartition};
+use crate::ordered::OrderedMap;
 use crate::types::PartitionIndex;
 
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
-    next: BTreeMap<Arc<str>, u32>,
+    next: OrderedMap<Arc<str>, u32>,
 }
 
 impl Partitioner for RoundRobin {

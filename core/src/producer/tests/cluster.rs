@@ -1,12 +1,11 @@
 //! A producer and the broker that it sends to: the broker is the one that runs natively, they speak in
 //! frames, and time moves only when a test lets it.
 
-use std::collections::BTreeMap;
-
 use crate::client::testing::settings;
 use crate::client::tests::{Wires, create_topic, read_partition};
 use crate::client::{ClientCx, ClientInput, ClientOutput};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedMap;
 use crate::producer::{
     Producer, ProducerConfig, ProducerError, ProducerEvent, ProducerRecord, RecordId, RecordMetadata, Stages,
 };
@@ -14,7 +13,7 @@ use crate::sim::Host;
 use crate::trace::{EventId, Fact, ProducerFact, Trace};
 use crate::types::{Millis, PartitionIndex, Rng};
 
-pub type Ended = BTreeMap<RecordId, Result<RecordMetadata, ProducerError>>;
+pub type Ended = OrderedMap<RecordId, Result<RecordMetadata, ProducerError>>;
 
 pub struct Scene {
     pub host: Host,

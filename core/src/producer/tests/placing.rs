@@ -1,8 +1,7 @@
 //! Where records without a key go when brokers are not equally fast, and what fits into a request.
 
-use std::collections::BTreeSet;
-
 use super::script::*;
+use crate::ordered::OrderedSet;
 use crate::producer::ProducerRecord;
 use crate::types::PartitionIndex;
 
@@ -69,7 +68,7 @@ fn a_request_holds_as_much_as_it_may_and_the_next_goes_on_where_it_stopped() {
         script.ok(&heard, 1);
     }
     assert_eq!(
-        seen.iter().collect::<BTreeSet<_>>().len(),
+        seen.iter().collect::<OrderedSet<_>>().len(),
         5,
         "nobody starves: {seen:?}"
     );

@@ -1,8 +1,7 @@
 //! A broker that dies, connections that break and answers that are lost, in the order of a seed.
 
-use std::collections::BTreeMap;
-
 use super::cluster::*;
+use crate::ordered::OrderedMap;
 use crate::producer::RecordId;
 use crate::types::{PartitionIndex, Rng};
 
@@ -13,7 +12,7 @@ const SEEDS: u64 = if cfg!(target_arch = "wasm32") { 2 } else { 16 };
 struct Run {
     scene: Scene,
     rng: Rng,
-    sent: BTreeMap<RecordId, (PartitionIndex, String)>,
+    sent: OrderedMap<RecordId, (PartitionIndex, String)>,
 }
 
 impl Run {
@@ -23,7 +22,7 @@ impl Run {
         Self {
             scene,
             rng: Rng::new(seed),
-            sent: BTreeMap::new(),
+            sent: OrderedMap::new(),
         }
     }
 

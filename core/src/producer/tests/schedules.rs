@@ -1,7 +1,7 @@
 //! Leaders that move, answers that are lost, connections that break, requests that are read late, brokers
 //! that refuse: in the order of a seed, on two nodes that check numbers as brokers do.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::script::*;
 use crate::client::testing::Heard;
@@ -9,6 +9,7 @@ use crate::client::{ClientInput, Node};
 use crate::error::ErrorCode;
 use crate::log::producer_state::ProducerStateManager;
 use crate::log::producer_state::check::{AppendOrigin, Verdict};
+use crate::ordered::OrderedMap;
 use crate::producer::RecordId;
 use crate::protocol::leadership::LeaderIdAndEpoch;
 use crate::protocol::produce::ProducePartitionResponse;
@@ -38,10 +39,10 @@ struct Schedule {
     script: Script,
     rng: Rng,
     logs: Vec<Log>,
-    wires: BTreeMap<Node, Wire>,
+    wires: OrderedMap<Node, Wire>,
     /// Requests of closed connections that a node may still read.
     stray: Vec<Heard>,
-    sent: BTreeMap<RecordId, (PartitionIndex, String)>,
+    sent: OrderedMap<RecordId, (PartitionIndex, String)>,
     has_faults: bool,
 }
 
@@ -59,9 +60,9 @@ impl Schedule {
             logs: leaders.iter().map(log).collect(),
             script: Script::seeded(seed, &leaders, pairs),
             rng: Rng::new(seed),
-            wires: BTreeMap::new(),
+            wires: OrderedMap::new(),
             stray: Vec::new(),
-            sent: BTreeMap::new(),
+            sent: OrderedMap::new(),
             has_faults: true,
         }
     }
@@ -296,7 +297,7 @@ impl Log {
     /// Within an epoch numbers begin at 0 and leave nothing out. Only the first of all may be higher: when
     /// the first part of a batch that was split is given up, the log knows of no number yet.
     fn check_numbers(&self, seed: u64) {
-        let mut next = BTreeMap::new();
+        let mut next = OrderedMap::new();
         for (nth, batch) in self.batches.iter().enumerate() {
             let begin = if nth == 0 { batch.base_sequence } else { 0 };
             let expected = next

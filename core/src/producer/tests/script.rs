@@ -1,12 +1,11 @@
 //! A producer and two nodes whose answers to Produce a test writes. Who leads what, versions and producer
 //! ids are answered by themselves.
 
-use std::collections::BTreeMap;
-
 use super::cluster::{Ended, config};
 use crate::client::testing::{Bench, Heard, metadata, topic_id, versions};
 use crate::client::{ClientInput, ClientOutput, Node};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedMap;
 use crate::producer::{Producer, ProducerEvent, ProducerRecord, RecordId};
 use crate::protocol::messages::{InitProducerIdResponse, message};
 use crate::protocol::produce::{ProducePartitionResponse, ProduceResponse, ProduceTopicResponse};
@@ -205,8 +204,8 @@ impl Script {
     }
 
     /// How many records went to each partition.
-    pub fn chosen(&self) -> BTreeMap<PartitionIndex, usize> {
-        let mut chosen = BTreeMap::new();
+    pub fn chosen(&self) -> OrderedMap<PartitionIndex, usize> {
+        let mut chosen = OrderedMap::new();
         for fact in &self.facts {
             if let ProducerFact::RecordAppended { partition, .. } = fact {
                 *chosen.entry(partition.partition).or_default() += 1;
@@ -275,8 +274,8 @@ pub fn refused(batch: &HeardBatch, code: ErrorCode) -> ProducePartitionResponse 
 }
 
 /// Sequences of open requests by partition, oldest first.
-pub fn sequences(open: &[Heard]) -> BTreeMap<PartitionIndex, Vec<i32>> {
-    let mut all: BTreeMap<PartitionIndex, Vec<i32>> = BTreeMap::new();
+pub fn sequences(open: &[Heard]) -> OrderedMap<PartitionIndex, Vec<i32>> {
+    let mut all: OrderedMap<PartitionIndex, Vec<i32>> = OrderedMap::new();
     for batch in open.iter().flat_map(batches) {
         all.entry(batch.index)
             .or_default()

@@ -9,11 +9,11 @@
 //!
 //! Invariant: what is remembered here is what the leader remembers, if it got the last request.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{FetchPartition, FetchResponse, FetchTopic, Fetched, ForgottenTopic};
 use crate::error::ErrorCode;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::StrBytes;
 use crate::types::{PartitionIndex, TopicPartition, Uuid};
 
@@ -61,8 +61,8 @@ pub struct FetchSession {
     /// Of the next request.
     epoch: i32,
     /// What the leader was last asked, by partition.
-    asked: BTreeMap<TopicPartition, (Uuid, FetchPartition)>,
-    names: BTreeMap<Uuid, Arc<str>>,
+    asked: OrderedMap<TopicPartition, (Uuid, FetchPartition)>,
+    names: OrderedMap<Uuid, Arc<str>>,
 }
 
 /// The session's part of a request.
@@ -200,7 +200,7 @@ impl FetchSession {
 
     /// Whether the answer names only what was asked for and, if that was everything, all of it.
     fn is_of_this(&self, answer: &impl SessionAnswer) -> bool {
-        let mut named = BTreeSet::new();
+        let mut named = OrderedSet::new();
         for (topic, topic_id, partition) in answer.named() {
             match self.name_of(topic, topic_id, partition) {
                 Some(name) if self.is_full() => _ = named.insert(name),

@@ -78,7 +78,7 @@ impl Cluster {
             };
             (id, standing)
         });
-        let live: std::collections::BTreeMap<_, _> = live.collect();
+        let live: crate::ordered::OrderedMap<_, _> = live.collect();
         let nodes = (0..brokers).map(|me| {
             let mut host = Host::new();
             let log = host.create(LogConfig {

@@ -1,9 +1,8 @@
 //! The ghost history: what was written where, what was ever committed, what was promised.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::members::Members;
 use super::scan::{self, Mark};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::sim::world::World;
 use crate::trace::NodeId;
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
@@ -56,36 +55,36 @@ pub struct Copy {
 
 #[derive(Clone, Debug, Default)]
 pub struct Ghost {
-    pub copies: BTreeMap<(BrokerId, TopicPartition), Copy>,
+    pub copies: OrderedMap<(BrokerId, TopicPartition), Copy>,
     /// By base offset and epoch: the batch, and the hash of all that went before it.
-    pub known: BTreeMap<(TopicPartition, Offset, LeaderEpoch), (Mark, u64)>,
+    pub known: OrderedMap<(TopicPartition, Offset, LeaderEpoch), (Mark, u64)>,
     /// The longest prefix that was ever below a high watermark.
-    pub committed: BTreeMap<TopicPartition, Vec<Mark>>,
-    pub leaders: BTreeMap<(TopicPartition, LeaderEpoch), BrokerId>,
+    pub committed: OrderedMap<TopicPartition, Vec<Mark>>,
+    pub leaders: OrderedMap<(TopicPartition, LeaderEpoch), BrokerId>,
     /// Of the epoch that a broker leads now.
-    pub high: BTreeMap<(BrokerId, TopicPartition), (LeaderEpoch, Offset)>,
-    pub promises: BTreeMap<TopicPartition, Vec<Promise>>,
-    pub written: BTreeMap<TopicPartition, Written>,
+    pub high: OrderedMap<(BrokerId, TopicPartition), (LeaderEpoch, Offset)>,
+    pub promises: OrderedMap<TopicPartition, Vec<Promise>>,
+    pub written: OrderedMap<TopicPartition, Written>,
     /// The replicas, as the coordination tree has them.
-    pub assigned: BTreeMap<TopicPartition, Vec<BrokerId>>,
+    pub assigned: OrderedMap<TopicPartition, Vec<BrokerId>>,
     /// The replicas, as each leader was told with its leadership.
-    pub told: BTreeMap<(BrokerId, TopicPartition), Vec<BrokerId>>,
+    pub told: OrderedMap<(BrokerId, TopicPartition), Vec<BrokerId>>,
     /// Leaders from outside the ISR whose election was told as what it is.
-    pub unclean: BTreeMap<TopicPartition, BrokerId>,
+    pub unclean: OrderedMap<TopicPartition, BrokerId>,
     /// Below this a leader's log was trimmed: nobody need have it.
-    pub trimmed: BTreeMap<TopicPartition, Offset>,
+    pub trimmed: OrderedMap<TopicPartition, Offset>,
     /// Why some of what was committed may be gone, until a leader shows what is left.
-    pub excuse: BTreeMap<TopicPartition, String>,
+    pub excuse: OrderedMap<TopicPartition, String>,
     /// The latest epoch whose leader need not have all that earlier ones have: elected from outside the ISR, or
     /// robbed of records by a loss of power.
-    pub begun_without: BTreeMap<TopicPartition, LeaderEpoch>,
+    pub begun_without: OrderedMap<TopicPartition, LeaderEpoch>,
     /// What leaders of earlier epochs than that have committed since, each alone.
-    pub orphans: BTreeMap<TopicPartition, Vec<Mark>>,
+    pub orphans: OrderedMap<TopicPartition, Vec<Mark>>,
     /// Members of the ISR that lost records with their power, and are members still.
-    pub lacking: BTreeMap<TopicPartition, BTreeSet<BrokerId>>,
+    pub lacking: OrderedMap<TopicPartition, OrderedSet<BrokerId>>,
     pub members: Members,
     /// From here on something that was committed was once lost, and explained.
-    pub cut: BTreeMap<TopicPartition, Offset>,
+    pub cut: OrderedMap<TopicPartition, Offset>,
 }
 
 impl Ghost {

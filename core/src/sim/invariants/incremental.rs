@@ -1,12 +1,11 @@
 //! Checks that cost what a step touched: one fact at a time.
 
-use std::collections::BTreeSet;
-
 use super::ghost::{Ghost, Pending, Promise, Written, common};
 use super::scan::{self, Mark};
 use super::*;
 use crate::disk::ReadAt;
 use crate::metadata::nodes::partition_of_state;
+use crate::ordered::OrderedSet;
 use crate::trace::{ClientFact, ControlFact, Event, Fact, GroupFact, WorldFact};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use crate::view::{ReplicaView, partition_of};
@@ -193,7 +192,7 @@ impl Ghost {
             // The word came late, and another leads by now.
             return Ok(());
         }
-        let lacks = |lacking: &BTreeSet<BrokerId>| lacking.contains(&broker);
+        let lacks = |lacking: &OrderedSet<BrokerId>| lacking.contains(&broker);
         if self.lacking.get(partition).is_some_and(lacks) {
             self.begun_without.insert(partition.clone(), epoch);
         }

@@ -4,11 +4,11 @@
 //! what it committed. A member that is cut off, or does not poll, may believe for a while that it owns
 //! what another was given since; it then does so in an older generation, and can commit nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ghost::Ghost;
 use super::*;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::{ConsumerFact, NodeId, PositionReason, WorldFact};
 use crate::types::{BrokerId, Offset, TopicPartition};
 
@@ -21,25 +21,25 @@ pub struct Member {
     /// As the coordinator names it.
     name: Arc<str>,
     generation: i32,
-    owned: BTreeSet<TopicPartition>,
+    owned: OrderedSet<TopicPartition>,
     /// Next to be read.
-    positions: BTreeMap<TopicPartition, Offset>,
+    positions: OrderedMap<TopicPartition, Offset>,
     /// The furthest that it ever was.
-    reached: BTreeMap<TopicPartition, Offset>,
+    reached: OrderedMap<TopicPartition, Offset>,
     /// The topics that it reads with its group.
-    topics: BTreeSet<String>,
+    topics: OrderedSet<String>,
     /// It shares its group's partitions out.
     leads: bool,
     /// What it last heard of topics: their partitions.
-    known: BTreeMap<Arc<str>, i32>,
+    known: OrderedMap<Arc<str>, i32>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Members {
     /// Those whose process lives.
-    live: BTreeMap<NodeId, Member>,
+    live: OrderedMap<NodeId, Member>,
     /// Offsets that members have sent to be committed, the last one that was acknowledged and later ones.
-    sent: BTreeMap<(Group, TopicPartition), Vec<Offset>>,
+    sent: OrderedMap<(Group, TopicPartition), Vec<Offset>>,
 }
 
 impl Members {
@@ -162,7 +162,7 @@ impl Members {
 
     /// At rest every partition that a group reads has an owner among those who live, as far as its leader
     /// knows it: of other topics it hears when `metadata.max.age.ms` is over.
-    pub fn all_owned(&self, assigned: &BTreeMap<TopicPartition, Vec<BrokerId>>) -> Result<(), Broken> {
+    pub fn all_owned(&self, assigned: &OrderedMap<TopicPartition, Vec<BrokerId>>) -> Result<(), Broken> {
         for (id, member) in &self.live {
             let Some(group) = &member.group else { continue };
             let of_group = self.live.values().filter(|other| other.group == member.group);
@@ -200,7 +200,7 @@ impl Ghost {
                 return self.members.owned_once(id);
             }
             ConsumerFact::Assigned { partitions: owned } | ConsumerFact::PartitionsAssigned { owned, .. } => {
-                let owned: BTreeSet<TopicPartition> = owned.iter().cloned().collect();
+                let owned: OrderedSet<TopicPartition> = owned.iter().cloned().collect();
                 member.positions.retain(|partition, _| owned.contains(partition));
                 if let ConsumerFact::PartitionsAssigned { .. } = fact {
                     member.owned = owned;

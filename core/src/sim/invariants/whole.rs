@@ -1,10 +1,9 @@
 //! Checks that read every disk.
 
-use std::collections::BTreeMap;
-
 use super::ghost::Ghost;
 use super::scan::{self, Mark, Segment};
 use super::*;
+use crate::ordered::OrderedMap;
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 
 pub(super) fn check(ghost: &Ghost, world: &World) -> Result<(), Broken> {
@@ -145,7 +144,7 @@ fn epochs(
 }
 
 fn sequences(broker: BrokerId, partition: &TopicPartition, marks: &[&Mark]) -> Result<(), Broken> {
-    let mut last = BTreeMap::new();
+    let mut last = OrderedMap::new();
     for mark in marks {
         let Some((id, epoch, first, end)) = mark.producer else {
             continue;

@@ -8,11 +8,11 @@
 //! - an answer is text, written like the fields of facts: a number, `1,2` for brokers, `none`
 //! - what cannot be asked (no such broker, no such client) is an error; what is not there is `none`
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::command::{BrokerRef, NodeRef};
 use super::parse::{Bad, Words};
+use crate::ordered::OrderedMap;
 use crate::sim::World;
 use crate::sim::world::COORDINATION;
 use crate::sim::world::client::{ClientNode, Producer, Role};
@@ -132,7 +132,7 @@ impl Words<'_> {
 pub struct Sight<'a> {
     pub world: &'a World,
     pub view: &'a ClusterView,
-    pub clients: &'a BTreeMap<String, NodeId>,
+    pub clients: &'a OrderedMap<String, NodeId>,
 }
 
 impl Sight<'_> {
@@ -205,7 +205,7 @@ impl Sight<'_> {
     // ---- consumers
 
     /// The partitions that a consumer has, each with its next offset.
-    fn assigned(&self, name: &str) -> Result<&BTreeMap<TopicPartition, Option<Offset>>, String> {
+    fn assigned(&self, name: &str) -> Result<&OrderedMap<TopicPartition, Option<Offset>>, String> {
         let id = self.client(name)?;
         let is_consumer = |client: &&ClientNode| matches!(client.role, Role::Consumer(_));
         let seen = self.world.client(id).filter(is_consumer);
@@ -231,7 +231,7 @@ impl Sight<'_> {
     }
 
     fn moved(&self, of: &str) -> usize {
-        let (mut owners, mut moved) = (BTreeMap::new(), 0);
+        let (mut owners, mut moved) = (OrderedMap::new(), 0);
         for event in self.world.trace().iter() {
             let Fact::Consumer(ConsumerFact::PartitionsAssigned { group, owned, .. }) = &event.fact else {
                 continue;

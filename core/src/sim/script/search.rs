@@ -1,16 +1,16 @@
 //! Many random worlds: what they exercised, and the shortest script that still shows a failure.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::player::{Failure, Player};
 use super::{Script, random};
+use crate::ordered::OrderedMap;
 use crate::sim::invariants::ALL_CAUGHT_UP;
 use crate::sim::script::pattern::name_of;
 use crate::trace::{ControlFact, Event, Fact, WorldFact};
 
 /// Times that a fact was seen over all worlds.
-pub type Exercised = BTreeMap<String, u64>;
+pub type Exercised = OrderedMap<String, u64>;
 
 /// What a search of many worlds must have met, or it was no search: every fault, and what a cluster does
 /// about them.

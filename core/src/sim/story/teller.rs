@@ -18,11 +18,10 @@
 //! - moments are told in their order; one that does not come keeps back those after it
 //! - what was told does not change
 
-use std::collections::BTreeMap;
-
 use super::predict::{Offered, Prediction};
 use super::template::{self, counted, fill, in_prose};
 use super::{Moment, Story};
+use crate::ordered::OrderedMap;
 use crate::sim::script::{Query, Sight, pattern};
 use crate::trace::Event;
 use crate::types::Millis;
@@ -61,7 +60,7 @@ pub struct Teller {
     /// What to take down of each moment, and behind the last of the end.
     wanted: Vec<Vec<String>>,
     /// What was taken down; `Err` says why it could not be.
-    values: BTreeMap<(usize, String), Result<String, String>>,
+    values: OrderedMap<(usize, String), Result<String, String>>,
 }
 
 impl Teller {
@@ -83,7 +82,7 @@ impl Teller {
             story,
             told: Vec::new(),
             facts: Vec::new(),
-            values: BTreeMap::new(),
+            values: OrderedMap::new(),
         };
         let moments = teller.story.moments.clone();
         for (at, moment) in moments.iter().enumerate() {

@@ -3,13 +3,12 @@
 //! Each entry has its time and a number that counts entries, so that no two tie: the same pushes give
 //! the same order on every machine.
 
-use std::collections::BTreeMap;
-
 use super::coordination::{FromService, ToService};
 use super::network::{Packet, PacketId};
 use crate::broker::Job;
 use crate::disk::{DirId, Lane};
 use crate::io::JobId;
+use crate::ordered::OrderedMap;
 use crate::trace::EventId;
 use crate::types::{BrokerId, Millis};
 
@@ -49,7 +48,7 @@ pub enum Happening {
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
     pushed: u64,
-    due: BTreeMap<(Millis, u64), Happening>,
+    due: OrderedMap<(Millis, u64), Happening>,
 }
 
 impl Agenda {

@@ -39,7 +39,6 @@ mod options;
 mod trace_log;
 mod truth;
 
-use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -58,6 +57,7 @@ use node::BrokerNode;
 
 use crate::config::ConfigError;
 use crate::io::{ConnId, Input};
+use crate::ordered::OrderedMap;
 use crate::sim::host::EPOCH_MS;
 use crate::trace::{EventId, Fact, NodeId, Site, Trace, WorldFact};
 use crate::types::{BrokerId, Millis, Rng, TopicPartition};
@@ -77,9 +77,9 @@ pub struct World {
     rng: Rng,
     agenda: Arc<Agenda>,
     network: Arc<Network>,
-    brokers: BTreeMap<BrokerId, Arc<BrokerNode>>,
+    brokers: OrderedMap<BrokerId, Arc<BrokerNode>>,
     coordination: Arc<CoordinationNode>,
-    clients: BTreeMap<NodeId, Arc<ClientNode>>,
+    clients: OrderedMap<NodeId, Arc<ClientNode>>,
     outside: Trace,
     log: TraceLog,
     /// No awaited answer is overdue sooner.
@@ -103,7 +103,7 @@ impl World {
     /// A world whose brokers start now, on empty disks.
     pub fn new(options: &WorldOptions) -> Result<Self, ConfigError> {
         let mut rng = Rng::new(options.seed);
-        let mut brokers = BTreeMap::new();
+        let mut brokers = OrderedMap::new();
         for id in 1..=options.brokers {
             let node = BrokerNode::new(id, &options.settings, rng.next_u64())?;
             brokers.insert(id, Arc::new(node));
@@ -117,7 +117,7 @@ impl World {
             network: Arc::new(Network::new(options.delay_ms)),
             brokers,
             coordination: Arc::new(CoordinationNode::new()),
-            clients: BTreeMap::new(),
+            clients: OrderedMap::new(),
             outside: Trace::recording(OUTSIDE),
             log: TraceLog::default(),
             none_overdue_before: EPOCH_MS,

@@ -9,13 +9,14 @@
 //! - packets of one connection and direction arrive in the order in which they were sent
 //! - an end that is closed takes no packet
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 
 use super::agenda::Life;
 use crate::client::Node;
 use crate::io::{ConnId, Peer, RequestId, SendId};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::protocol::SentAs;
 use crate::trace::{EventId, NodeId};
 use crate::types::{BrokerId, Millis, Rng};
@@ -108,9 +109,9 @@ pub struct Connection {
     /// Of the next request that is admitted.
     pub next_request: RequestId,
     /// Admitted and not answered.
-    pub unanswered: BTreeMap<RequestId, Unanswered>,
+    pub unanswered: OrderedMap<RequestId, Unanswered>,
     /// Answers that must wait for earlier ones; `None` for one with no bytes.
-    pub answers: BTreeMap<RequestId, Option<Bytes>>,
+    pub answers: OrderedMap<RequestId, Option<Bytes>>,
     pub next_answer: RequestId,
     /// Nothing arrives sooner than what was sent before: to the server, to the caller.
     last_arrival: [Millis; 2],
@@ -127,8 +128,8 @@ impl Connection {
             awaited: VecDeque::new(),
             inbound: VecDeque::new(),
             next_request: 0,
-            unanswered: BTreeMap::new(),
-            answers: BTreeMap::new(),
+            unanswered: OrderedMap::new(),
+            answers: OrderedMap::new(),
             next_answer: 0,
             last_arrival: [0; 2],
         }
@@ -148,25 +149,25 @@ impl Connection {
 /// All links and connections.
 #[derive(Clone, Debug)]
 pub struct Network {
-    pub connections: BTreeMap<ConnId, Connection>,
+    pub connections: OrderedMap<ConnId, Connection>,
     /// How long a packet takes: at least, and at most.
     pub delay_ms: (Millis, Millis),
     next_conn: ConnId,
     next_packet: PacketId,
-    cut: BTreeSet<(NodeId, NodeId)>,
+    cut: OrderedSet<(NodeId, NodeId)>,
     /// On a link that is cut, in the order in which they were sent.
-    held: BTreeMap<(NodeId, NodeId), Vec<Packet>>,
+    held: OrderedMap<(NodeId, NodeId), Vec<Packet>>,
 }
 
 impl Network {
     pub fn new(delay_ms: (Millis, Millis)) -> Self {
         Self {
-            connections: BTreeMap::new(),
+            connections: OrderedMap::new(),
             delay_ms,
             next_conn: 0,
             next_packet: 0,
-            cut: BTreeSet::new(),
-            held: BTreeMap::new(),
+            cut: OrderedSet::new(),
+            held: OrderedMap::new(),
         }
     }
 

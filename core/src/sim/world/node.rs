@@ -9,7 +9,7 @@
 //! - a lane has one operation under way at most, and carries it out when it is done, not before: a
 //!   broker that dies meanwhile has not written it
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -21,6 +21,7 @@ use crate::disk::memory::MemoryDisk;
 use crate::disk::{DirId, DiskOp, Lane, Lanes, Ticket};
 use crate::error::Malformed;
 use crate::io::{Input, JobId, Level, Output, Part, Parts};
+use crate::ordered::OrderedMap;
 use crate::record::Workspace;
 use crate::trace::{EventId, NodeId, Trace};
 use crate::types::{BrokerId, Millis};
@@ -67,10 +68,10 @@ pub struct BrokerNode {
     boot: Boot,
     admission: Arc<Admission>,
     workspace: Workspace,
-    lanes: BTreeMap<DirId, Lanes>,
+    lanes: OrderedMap<DirId, Lanes>,
     /// Why operations were asked for: from which ticket of its lane on, in order.
-    causes: BTreeMap<DirId, [VecDeque<(Ticket, EventId)>; 2]>,
-    under_way: BTreeMap<DirId, [Option<(Ticket, DiskOp)>; 2]>,
+    causes: OrderedMap<DirId, [VecDeque<(Ticket, EventId)>; 2]>,
+    under_way: OrderedMap<DirId, [Option<(Ticket, DiskOp)>; 2]>,
 }
 
 impl BrokerNode {
@@ -82,7 +83,7 @@ impl BrokerNode {
             (key.trim().to_owned(), value.trim().to_owned())
         });
         // Each key once, as a properties file would have it.
-        let by_key: BTreeMap<String, String> = settings.collect();
+        let by_key: OrderedMap<String, String> = settings.collect();
         let settings = by_key.into_iter().map(|(key, value)| Setting {
             place: key.clone(),
             key,
@@ -120,9 +121,9 @@ impl BrokerNode {
             },
             admission: Arc::default(),
             workspace: Workspace::default(),
-            lanes: BTreeMap::new(),
-            causes: BTreeMap::new(),
-            under_way: BTreeMap::new(),
+            lanes: OrderedMap::new(),
+            causes: OrderedMap::new(),
+            under_way: OrderedMap::new(),
         })
     }
 

@@ -1,7 +1,5 @@
 //! What is: read from the brokers themselves, to compare with what the facts tell.
 
-use std::collections::BTreeMap;
-
 use super::World;
 use super::agenda::Happening;
 use super::client::{ClientNode, Role};
@@ -9,6 +7,7 @@ use super::network::{Content, Packet, PacketId};
 use super::node::BrokerNode;
 use crate::broker::{Broker, ReplicaState};
 use crate::disk::DirId;
+use crate::ordered::OrderedMap;
 use crate::sim::invariants::scan;
 use crate::trace::NodeId;
 use crate::types::{BrokerId, NO_EPOCH, Offset, TopicPartition};
@@ -57,7 +56,7 @@ fn client(node: &ClientNode) -> ClientView {
     };
     let assigned = match &node.role {
         Role::Consumer(consumer) if !node.is_dead => consumer.positions(),
-        _ => BTreeMap::new(),
+        _ => OrderedMap::new(),
     };
     ClientView {
         kind: node.role.kind(),
@@ -128,7 +127,7 @@ pub fn true_stored(world: &World) -> Option<StoredView> {
 impl World {
     /// Requests and answers that were sent, and neither arrived nor are lost; the nodes that each goes
     /// from and to, as long as its connection is known, and its bytes.
-    pub fn packets_under_way(&self) -> BTreeMap<PacketId, (Option<(NodeId, NodeId)>, u32)> {
+    pub fn packets_under_way(&self) -> OrderedMap<PacketId, (Option<(NodeId, NodeId)>, u32)> {
         let is_frame = |packet: &&Packet| matches!(packet.content, Content::Frame(_));
         let flying = self.agenda.packets().map(|(_, packet)| packet);
         let waiting = self.brokers.values().flat_map(|node| &node.backlog);

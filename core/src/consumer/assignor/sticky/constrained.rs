@@ -4,15 +4,16 @@
 //! they had, up to their quota; then those under it are filled, with what is near them as long as there is
 //! such; then the rest is dealt out in turn. So no more moves than the quotas demand, and the racks.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::group::{Group, Member, Partition, Settled};
+use crate::ordered::{OrderedMap, OrderedSet};
 
 /// The shares, and the partitions that go from one member to another.
 pub(super) fn share_out(
     group: &Group,
     settled: &Settled,
-) -> (Vec<Vec<Partition>>, BTreeMap<Partition, Member>) {
+) -> (Vec<Vec<Partition>>, OrderedMap<Partition, Member>) {
     let mut sharing = Sharing::new(group, settled);
     sharing.keep_owned();
     let mut left = sharing.left();
@@ -39,8 +40,8 @@ struct Sharing<'a> {
     at_least: VecDeque<Member>,
     shares: Vec<Vec<Partition>>,
     /// What members had and could not keep.
-    given_up: BTreeMap<Partition, Member>,
-    moving: BTreeMap<Partition, Member>,
+    given_up: OrderedMap<Partition, Member>,
+    moving: OrderedMap<Partition, Member>,
 }
 
 impl<'a> Sharing<'a> {
@@ -55,8 +56,8 @@ impl<'a> Sharing<'a> {
             under: Vec::new(),
             at_least: VecDeque::new(),
             shares: vec![Vec::new(); members],
-            given_up: BTreeMap::new(),
-            moving: BTreeMap::new(),
+            given_up: OrderedMap::new(),
+            moving: OrderedMap::new(),
         }
     }
 
@@ -105,7 +106,7 @@ impl<'a> Sharing<'a> {
 
     /// What nobody kept.
     fn left(&self) -> Vec<Partition> {
-        let kept: BTreeSet<&Partition> = self.shares.iter().flatten().collect();
+        let kept: OrderedSet<&Partition> = self.shares.iter().flatten().collect();
         let all = 0..self.group.topic_of.len();
         all.filter(|partition| !kept.contains(partition)).collect()
     }

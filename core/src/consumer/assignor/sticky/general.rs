@@ -5,10 +5,9 @@
 //! two less and want them, in rounds, until none can be. If that did not make shares more equal in the
 //! end, it is undone.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::group::{Group, Member, Partition, Settled, Topic, remove_first};
 use super::movements::Movements;
+use crate::ordered::{OrderedMap, OrderedSet};
 
 pub(super) fn share_out(group: &Group, settled: Settled) -> Vec<Vec<Partition>> {
     let mut sharing = Sharing::new(group, settled);
@@ -41,9 +40,9 @@ struct Sharing<'a> {
     readers: Vec<Vec<Member>>,
     shares: Vec<Vec<Partition>>,
     owner: Vec<Option<Member>>,
-    previous: BTreeMap<Partition, Member>,
+    previous: OrderedMap<Partition, Member>,
     /// The members that may give or take, with the sizes of their shares.
-    by_size: BTreeSet<(usize, Member)>,
+    by_size: OrderedSet<(usize, Member)>,
     movements: Movements,
     /// Somebody had what it may not keep: then more moves than the new partitions' are needed.
     gave_up: bool,

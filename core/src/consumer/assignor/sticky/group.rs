@@ -3,7 +3,6 @@
 //! Members are numbered in the order of their ids and partitions in the order of topic and index, so that
 //! to compare numbers is to compare names.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::{
@@ -11,6 +10,7 @@ use super::super::{
 };
 use super::claim::{Claim, NO_GENERATION};
 use super::racks::Nearness;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::TopicPartition;
 
 /// Number of a member.
@@ -41,9 +41,9 @@ pub(super) struct Group<'a> {
     pub topics: Vec<TopicRange<'a>>,
     pub topic_of: Vec<Topic>,
     /// Of each member the topics that are known.
-    pub wants: Vec<BTreeSet<Topic>>,
+    pub wants: Vec<OrderedSet<Topic>>,
     /// Of each member all topics that it named.
-    named_topics: Vec<BTreeSet<&'a Arc<str>>>,
+    named_topics: Vec<OrderedSet<&'a Arc<str>>>,
     pub nearness: Nearness<'a>,
 }
 
@@ -52,16 +52,16 @@ pub(super) struct Settled {
     /// Of each member, in the order of its claim. No partition is there twice.
     pub owned: Vec<Vec<Partition>>,
     /// Were claimed by several members of one generation.
-    pub contested: BTreeSet<Partition>,
+    pub contested: OrderedSet<Partition>,
     /// Claims of older generations: the newest of each partition.
-    pub previous: BTreeMap<Partition, Member>,
+    pub previous: OrderedMap<Partition, Member>,
 }
 
 impl<'a> Group<'a> {
     pub fn new(topics: &'a TopicsForAssignment, members: &'a Members) -> Self {
         let mut ids: Vec<&Arc<str>> = members.keys().collect();
         ids.sort_by(|one, other| java_order::compare(one, other));
-        let numbers: BTreeMap<_, _> = ids.iter().enumerate().map(|(number, id)| (*id, number)).collect();
+        let numbers: OrderedMap<_, _> = ids.iter().enumerate().map(|(number, id)| (*id, number)).collect();
         let walk = in_hash_order(members).into_iter().map(|(id, _)| numbers[id]);
         let mut known = subscribed_topics(topics, members);
         known.sort();
@@ -75,14 +75,14 @@ impl<'a> Group<'a> {
             topic_of.extend(partitions.iter().map(|_| topic));
             racks.extend(partitions.iter());
         }
-        let named_topics: Vec<BTreeSet<_>> = ids
+        let named_topics: Vec<OrderedSet<_>> = ids
             .iter()
             .map(|id| members[*id].subscription.topics.iter().collect())
             .collect();
         let number_of = |topic: &&Arc<str>| known.binary_search_by_key(topic, |(name, _)| *name).ok();
         let wants = named_topics
             .iter()
-            .map(|topics: &BTreeSet<_>| topics.iter().filter_map(number_of).collect());
+            .map(|topics: &OrderedSet<_>| topics.iter().filter_map(number_of).collect());
         let member_racks = ids.iter().map(|id| members[*id].subscription.rack.as_ref());
         Self {
             walk: walk.collect(),
@@ -129,8 +129,8 @@ impl<'a> Group<'a> {
     /// Believes the newest claims; of two claims of one generation neither.
     pub fn settle(&self, members: &Members, claims: &[Claim]) -> Settled {
         let mut owned = vec![Vec::new(); self.members.len()];
-        let mut contested = BTreeSet::new();
-        let mut owner: BTreeMap<Partition, Member> = BTreeMap::new();
+        let mut contested = OrderedSet::new();
+        let mut owner: OrderedMap<Partition, Member> = OrderedMap::new();
         // What a rival is compared by is what its subscription says, and not its assignor's data.
         let rivals = |member: Member| members[self.members[member]].subscription.generation;
         for &member in &self.walk {
@@ -164,10 +164,10 @@ impl<'a> Group<'a> {
         }
     }
 
-    fn previous(&self, claims: &[Claim]) -> BTreeMap<Partition, Member> {
+    fn previous(&self, claims: &[Claim]) -> OrderedMap<Partition, Member> {
         let generations = claims.iter().filter_map(|claim| claim.generation);
         let newest = generations.max().unwrap_or(NO_GENERATION).max(NO_GENERATION);
-        let mut previous: BTreeMap<Partition, (i32, Member)> = BTreeMap::new();
+        let mut previous: OrderedMap<Partition, (i32, Member)> = OrderedMap::new();
         for &member in &self.walk {
             let generation = claims[member].generation.unwrap_or(NO_GENERATION);
             if generation >= newest {

@@ -22,8 +22,9 @@ mod group;
 mod movements;
 mod racks;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use crate::ordered::OrderedMap;
 
 use bytes::Bytes;
 
@@ -62,7 +63,7 @@ impl Assignor for StickyAssignor {
 pub(super) struct Answer {
     pub shares: Shares,
     /// The partitions that go from one member to another, with the other; `None`: nobody kept account.
-    pub moving: Option<BTreeMap<TopicPartition, Arc<str>>>,
+    pub moving: Option<OrderedMap<TopicPartition, Arc<str>>>,
 }
 
 /// Shares partitions out; `claim_of` says what a member had.

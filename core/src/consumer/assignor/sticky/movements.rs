@@ -2,16 +2,15 @@
 //! topic: when one is to go from a to b and another of the topic has come from b to a, that one goes back
 //! instead (Java's `PartitionMovements`).
 
-use std::collections::BTreeMap;
-
 use super::super::java_order::{JavaHash, JavaSet};
 use super::group::{Group, Member, Partition, Topic};
+use crate::ordered::OrderedMap;
 
 /// The moves of one assignment. Each moved partition has one: from who had it first to who has it now.
 #[derive(Default)]
 pub(super) struct Movements {
-    by_partition: BTreeMap<Partition, (Member, Member)>,
-    by_topic: BTreeMap<(Topic, Member, Member), JavaSet<Partition>>,
+    by_partition: OrderedMap<Partition, (Member, Member)>,
+    by_topic: OrderedMap<(Topic, Member, Member), JavaSet<Partition>>,
 }
 
 impl Movements {

@@ -1,10 +1,10 @@
 //! Who is near what: a member and a partition are near when a replica is in the member's rack (KIP-881).
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::{Racks, racks_matter};
 use super::group::{Member, Partition};
+use crate::ordered::{OrderedMap, OrderedSet};
 
 /// Racks of members and partitions, as far as they can make a difference.
 pub(super) struct Nearness<'a> {
@@ -18,11 +18,11 @@ pub(super) struct Nearness<'a> {
 
 impl<'a> Nearness<'a> {
     pub fn new(member_racks: Vec<Option<&'a Arc<str>>>, partition_racks: Vec<&'a Racks>) -> Self {
-        let mut by_rack: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
+        let mut by_rack: OrderedMap<&Arc<str>, usize> = OrderedMap::new();
         for rack in member_racks.iter().flatten() {
             *by_rack.entry(rack).or_default() += 1;
         }
-        let racks: BTreeSet<&Arc<str>> = by_rack.keys().copied().collect();
+        let racks: OrderedSet<&Arc<str>> = by_rack.keys().copied().collect();
         let matters = racks_matter(&racks, partition_racks.iter().copied());
         let near = |racks: &&Racks| racks.iter().filter_map(|rack| by_rack.get(rack)).sum();
         Self {

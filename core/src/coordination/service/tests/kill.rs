@@ -30,7 +30,7 @@ fn a_kill_at_any_byte_leaves_sessions_and_nodes_that_belong_together() {
     let mut world = World::new();
     world.service.store.snapshot_after(300);
     let states = busy_run(&mut world);
-    let by_zxid: BTreeMap<Zxid, _> = states.iter().map(|state| (state.0.zxid(), state)).collect();
+    let by_zxid: OrderedMap<Zxid, _> = states.iter().map(|state| (state.0.zxid(), state)).collect();
     let snapshots = world
         .all
         .iter()

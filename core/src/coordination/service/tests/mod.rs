@@ -2,8 +2,6 @@
 
 mod kill;
 
-use std::collections::BTreeMap;
-
 use CoordinationEvent as Told;
 
 use super::super::multi::{Multi, MultiError, NodeError, OpResult};
@@ -13,6 +11,7 @@ use super::super::tree::Stat;
 use super::*;
 use crate::disk::DiskOp;
 use crate::error::DiskError;
+use crate::ordered::OrderedMap;
 use crate::trace::{Event, Fact, Trace};
 
 /// A service on files in memory, its clock, and what its clients were told.
@@ -27,7 +26,7 @@ struct World {
     waiting: Vec<(Ticket, DiskOp)>,
     /// Every operation there was.
     all: Vec<(Ticket, DiskOp)>,
-    told: BTreeMap<ClientId, Vec<CoordinationEvent>>,
+    told: OrderedMap<ClientId, Vec<CoordinationEvent>>,
     next_op: OpId,
 }
 
@@ -47,7 +46,7 @@ impl World {
             is_disk_held: false,
             waiting: Vec::new(),
             all: Vec::new(),
-            told: BTreeMap::new(),
+            told: OrderedMap::new(),
             next_op: 0,
         };
         world.drain();

@@ -1,8 +1,7 @@
 //! How many of the mistakes random worlds find, each of them alone: what `--soak` prints.
 
-use std::collections::BTreeSet;
-
 use crate::mutation;
+use crate::ordered::OrderedSet;
 use crate::sim::script::{Failure, Player, Script, random};
 
 /// Random worlds in which each mistake was found, of so many.
@@ -17,7 +16,7 @@ fn how_many_random_worlds_find_each_mistake() {
     for &mutation in mutation::ALL {
         let by = |&seed: &u64| mutation::with(mutation, || play_seed(seed)).err();
         let failures: Vec<Failure> = sound.iter().filter_map(by).collect();
-        let names: BTreeSet<&str> = failures.iter().map(|f| f.invariant.unwrap_or("facts")).collect();
+        let names: OrderedSet<&str> = failures.iter().map(|f| f.invariant.unwrap_or("facts")).collect();
         let names: Vec<&str> = names.into_iter().collect();
         found += usize::from(!failures.is_empty());
         let (count, names) = (failures.len(), names.join(", "));

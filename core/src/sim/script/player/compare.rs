@@ -1,8 +1,7 @@
 //! The view beside the world: after each step, what the facts tell must be what is.
 
-use std::collections::BTreeSet;
-
 use super::{Player, tell};
+use crate::ordered::OrderedSet;
 use crate::sim::World;
 use crate::sim::world::network::PacketId;
 use crate::sim::world::{true_batches, true_state, true_stored};
@@ -16,7 +15,7 @@ impl Player {
         let Some(world) = self.world.as_ref().filter(|_| self.compares) else {
             return Ok(());
         };
-        let mut logs = BTreeSet::new();
+        let mut logs = OrderedSet::new();
         let mut is_tree_changed = false;
         for event in world.trace().since(self.looked_at) {
             let Event { id, cause, fact, .. } = event;
@@ -63,7 +62,7 @@ impl Player {
             }
             _ => true,
         };
-        let all: BTreeSet<&PacketId> = self.view.packets.keys().chain(there.keys()).collect();
+        let all: OrderedSet<&PacketId> = self.view.packets.keys().chain(there.keys()).collect();
         let differ: Vec<_> = all.into_iter().filter(|id| differs(id)).collect();
         if !differ.is_empty() {
             return Err(format!("packets {differ:?} are not under way as the facts tell"));

@@ -8,7 +8,6 @@ mod act;
 mod compare;
 mod expect;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use thiserror::Error;
@@ -16,6 +15,7 @@ use thiserror::Error;
 use super::command::{Command, Expectation, Line, Script};
 use super::pattern::{self, Pattern};
 use super::query::Sight;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::sim::Teller;
 use crate::sim::host::EPOCH_MS;
 use crate::sim::invariants::{Broken, Checker};
@@ -79,9 +79,9 @@ pub struct Player {
     visible: Vec<usize>,
     /// How many facts there were after each step of the world.
     steps: Vec<usize>,
-    shown: BTreeSet<String>,
+    shown: OrderedSet<String>,
     output: Vec<String>,
-    clients: BTreeMap<String, NodeId>,
+    clients: OrderedMap<String, NodeId>,
     admin: Option<NodeId>,
     /// The first fact of the last command that let things happen.
     since: usize,
@@ -100,7 +100,7 @@ pub struct Player {
     /// For each moment that the last line has brought: the lines it had shown before.
     told_after: Vec<usize>,
     /// The last fact of each node whose cause was looked at.
-    known: BTreeMap<NodeId, u64>,
+    known: OrderedMap<NodeId, u64>,
     looked_at: usize,
 }
 
@@ -116,9 +116,9 @@ impl Player {
             folded: 0,
             visible: Vec::new(),
             steps: Vec::new(),
-            shown: BTreeSet::new(),
+            shown: OrderedSet::new(),
             output: Vec::new(),
-            clients: BTreeMap::new(),
+            clients: OrderedMap::new(),
             admin: None,
             since: 0,
             broke: None,
@@ -131,7 +131,7 @@ impl Player {
             compares: false,
             teller: None,
             told_after: Vec::new(),
-            known: BTreeMap::new(),
+            known: OrderedMap::new(),
             looked_at: 0,
         }
     }

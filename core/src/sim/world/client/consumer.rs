@@ -5,7 +5,7 @@
 //! commits decides what a death in the middle means: before it processes, records may be lost; after,
 //! some may be processed twice; by itself leaves it to `enable.auto.commit`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::act::{Act, Commits, ConsumerOptions};
@@ -15,6 +15,7 @@ use crate::consumer::{
     CommitId, Consumer as Client, ConsumerConfig, ConsumerError, ConsumerEvent, ConsumerRecord, LeaveBy,
     RebalanceListener,
 };
+use crate::ordered::OrderedMap;
 use crate::record::compression::PURE_RUST;
 use crate::trace::{Fact, NodeId, WorldFact};
 use crate::types::{BrokerId, Millis, Offset, TopicPartition};
@@ -78,9 +79,9 @@ impl Consumer {
     }
 
     /// The partitions that it has, each with the next offset that it reads.
-    pub fn positions(&self) -> BTreeMap<TopicPartition, Option<Offset>> {
+    pub fn positions(&self) -> OrderedMap<TopicPartition, Option<Offset>> {
         if self.client.is_closed() {
-            return BTreeMap::new();
+            return OrderedMap::new();
         }
         let at = |partition: TopicPartition| {
             let reached = self.client.reached(&partition);

@@ -7,7 +7,7 @@
 //! Invariants
 //! - every record is acknowledged, given up or still under way, and never two of these
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 
@@ -16,6 +16,7 @@ use super::record::value;
 use super::{CLOSE_MS, settings};
 use crate::client::{ClientCx, ClientInput};
 use crate::error::ErrorCode;
+use crate::ordered::OrderedMap;
 use crate::producer::{
     Data, Producer as Client, ProducerConfig, ProducerEvent, ProducerRecord, RecordId, Stages,
 };
@@ -32,7 +33,7 @@ pub struct Producer {
     /// The next record is not sent sooner.
     not_before: Millis,
     /// Records of which nothing was said yet, with the time at which each was sent.
-    open: BTreeMap<RecordId, Millis>,
+    open: OrderedMap<RecordId, Millis>,
     next: RecordId,
     pub acknowledged: u64,
     pub failed: u64,
@@ -64,7 +65,7 @@ impl Producer {
             value_bytes: options.value_bytes,
             sendings: VecDeque::new(),
             not_before: 0,
-            open: BTreeMap::new(),
+            open: OrderedMap::new(),
             next: 0,
             acknowledged: 0,
             failed: 0,

@@ -10,7 +10,7 @@
 
 mod session;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::World;
@@ -22,6 +22,7 @@ use crate::coordination::{
 };
 use crate::disk::memory::MemoryDisk;
 use crate::disk::{DiskOp, Ticket};
+use crate::ordered::OrderedMap;
 use crate::trace::{EventId, Trace, WorldFact};
 use crate::types::{BrokerId, Millis};
 use session::Session;
@@ -68,11 +69,11 @@ pub struct CoordinationNode {
     life: Life,
     next_client: ClientId,
     /// Who is connected as whom.
-    clients: BTreeMap<ClientId, (BrokerId, Life)>,
-    sessions: BTreeMap<BrokerId, Session>,
+    clients: OrderedMap<ClientId, (BrokerId, Life)>,
+    sessions: OrderedMap<BrokerId, Session>,
     operations: VecDeque<(Ticket, DiskOp)>,
     writing: bool,
-    last_arrival: BTreeMap<(BrokerId, bool), Millis>,
+    last_arrival: OrderedMap<(BrokerId, bool), Millis>,
     /// On a link that is cut.
     held: Vec<Happening>,
     /// The next answer to a multi of this broker is lost with its connection.
@@ -93,11 +94,11 @@ impl CoordinationNode {
             trace: Trace::recording(COORDINATION),
             life: 0,
             next_client: 0,
-            clients: BTreeMap::new(),
-            sessions: BTreeMap::new(),
+            clients: OrderedMap::new(),
+            sessions: OrderedMap::new(),
             operations: VecDeque::new(),
             writing: false,
-            last_arrival: BTreeMap::new(),
+            last_arrival: OrderedMap::new(),
             held: Vec::new(),
             lose_answer: None,
         }

@@ -1,6 +1,6 @@
 //! A broker's side of its session: pings, silence, connecting again, what nobody knows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{FromService, Word, way};
@@ -9,6 +9,7 @@ use crate::coordination::{
     SessionEpoch, SessionId, WatchKind, WatchOn, Zxid,
 };
 use crate::io::Input;
+use crate::ordered::OrderedMap;
 use crate::sim::world::World;
 use crate::sim::world::agenda::{Happening, Life};
 use crate::trace::EventId;
@@ -30,7 +31,7 @@ pub(super) struct Session {
     pub(super) client: Option<ClientId>,
     pub(super) connected: bool,
     pub(super) seen: Zxid,
-    pub(super) watches: BTreeMap<(Arc<str>, bool), WatchOn>,
+    pub(super) watches: OrderedMap<(Arc<str>, bool), WatchOn>,
     pub(super) under_way: VecDeque<(OpId, Option<CoordinationOp>)>,
     /// Asked while there was no connection, and why.
     pub(super) waiting: VecDeque<(OpId, CoordinationOp, EventId)>,
@@ -115,7 +116,7 @@ impl World {
             client: None,
             connected: false,
             seen: 0,
-            watches: BTreeMap::new(),
+            watches: OrderedMap::new(),
             under_way: VecDeque::new(),
             waiting: VecDeque::new(),
             last: cause,

@@ -249,6 +249,8 @@ pub enum Malformed {
     NotUtf8 { what: &'static str },
     #[error("unknown API key {0}: this is no Kafka client, or one newer than this broker")]
     UnknownApi(i16),
+    #[error("nobody in the simulation speaks version {version} of this, and it is built without the others")]
+    NotSimulated { version: i16 },
     #[error("{api} is not served here")]
     UnsupportedApi { api: &'static str },
     #[error("{api} version {version} is not served, only {min} to {max}: the client is too old or too new")]

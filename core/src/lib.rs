@@ -8,7 +8,7 @@
 //!
 //! Reading order, which is also the order of dependencies: each layer uses only those above it.
 //!
-//! 1. [`types`], [`error`], [`trace`]: the words; the facts that a run leaves behind
+//! 1. [`full`], [`ordered`], [`types`], [`error`], [`trace`]: what a build has, maps, the words; the facts that a run leaves behind
 //! 2. [`record`]: record batches, format v2, byte by byte
 //! 3. [`disk`], [`cx`]: what the core asks of a disk; what every deciding function is handed
 //! 4. [`protocol`]: frames, headers, requests and answers
@@ -42,6 +42,7 @@ pub mod coordinator;
 pub mod cx;
 pub mod disk;
 pub mod error;
+pub mod full;
 pub mod group;
 pub mod io;
 pub mod log;

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition};
@@ -54,7 +55,7 @@ impl EventId {
 }
 
 /// One fact, when it became so, and what it follows from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     pub id: EventId,
     pub cause: EventId,
@@ -63,6 +64,24 @@ pub struct Event {
     /// `file:line` of the emit site. Not part of equality of runs: it is shown, never compared or hashed.
     #[serde(skip)]
     pub site: Site,
+}
+
+/// By hand, to be out of line: what copies all kinds of facts is large.
+impl Clone for Event {
+    #[inline(never)]
+    fn clone(&self) -> Self {
+        Self {
+            fact: self.fact.clone(),
+            ..*self
+        }
+    }
+}
+
+impl Event {
+    /// Its one form for machines, as JSON: all take it from here, since code that writes facts is large.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
 }
 
 /// Place in the source that emitted a fact; equal to every other site, so that it never decides anything.
@@ -109,7 +128,7 @@ pub enum WatchKind {
 }
 
 /// Everything worth seeing. One sentence each by `Display`, one form for machines by serde.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[non_exhaustive]
 pub enum Fact {
     BatchAppended {

@@ -114,7 +114,7 @@ fn sites() -> Sites {
                 .0
                 .unwrap_or_else(|| panic!("{name} does not say where it was emitted"));
             sites
-                .entry(name)
+                .entry(name.to_owned())
                 .or_default()
                 .insert((place.file(), place.line()));
         }

@@ -3,6 +3,8 @@
 //! Everything is told by the same actions with the same settings, so a world can be made again from
 //! them: keys, values and times are counted, never drawn.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 use highwater_core::error::DiskError;
 use highwater_core::log::LogConfig;
@@ -33,9 +35,9 @@ pub struct World {
     produced: u64,
     batches: usize,
     /// Of the last action.
-    pub facts: Vec<Event>,
+    pub facts: Vec<Rc<Event>>,
     /// Since the start, latest last.
-    pub all_facts: Vec<Event>,
+    pub all_facts: Vec<Rc<Event>>,
     pub finding: Option<Finding>,
     /// Of the last start, as long as nothing else has happened.
     pub restart: Option<Restart>,
@@ -78,7 +80,7 @@ impl World {
         {
             next.refused = Some(error.to_string());
         }
-        next.facts = next.host.facts();
+        next.facts = next.host.facts().into_iter().map(Rc::new).collect();
         next.all_facts.extend(next.facts.iter().cloned());
         next.segments = strip::segments(&next.host);
         next

@@ -9,6 +9,7 @@ use super::admin::{self, Cluster, Node};
 use super::caller::Caller;
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
+use crate::full::FULL;
 use crate::protocol::messages::metadata_response::MetadataResponsePartition;
 use crate::protocol::messages::{MetadataRequest, MetadataResponse};
 use crate::protocol::{RequestBody, ResponseBody};
@@ -25,7 +26,7 @@ impl State {
         body: RequestBody,
     ) -> Option<RequestBody> {
         if self.is_to_be_passed_on(&body) {
-            self.pass_on(cx, caller, &body);
+            self.pass_on(cx, caller, body);
             return None;
         }
         if let Some(refused) = self.cannot_change()
@@ -36,6 +37,7 @@ impl State {
         }
         match body {
             RequestBody::Metadata(body) => self.metadata_request(cx, caller, body),
+            other if !FULL => return self.change(cx, caller, other),
             RequestBody::DescribeCluster(body) => {
                 self.read(caller, |cluster| admin::describe_cluster(cluster, &body));
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Broker;
 use crate::log::Log;
+use crate::ordered::OrderedMap;
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset, TopicPartition, Uuid};
 
 /// Leader epochs and where each begins.
@@ -104,8 +105,8 @@ impl Broker {
             })
         };
         let partitions = self.state.topics.partitions();
-        let mut found: Vec<_> = partitions.filter_map(|(_, partition)| state(partition)).collect();
-        found.sort_by(|a, b| a.partition.cmp(&b.partition));
-        found
+        let found = partitions.filter_map(|(_, partition)| state(partition));
+        let by_name: OrderedMap<_, _> = found.map(|state| (state.partition.clone(), state)).collect();
+        by_name.into_values().collect()
     }
 }

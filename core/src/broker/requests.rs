@@ -6,6 +6,7 @@ use super::caller::Caller;
 use super::cluster::{Speaker, Word};
 use super::groups::Client;
 use crate::cx::Cx;
+use crate::full::FULL;
 use crate::io::{ConnId, ListenerId, RequestId};
 use crate::protocol::RequestBody;
 
@@ -32,8 +33,6 @@ impl State {
         match body {
             RequestBody::Fetch(body) => self.fetch(cx, caller, &body),
             RequestBody::ListOffsets(body) => self.list_offsets(caller, &body),
-            RequestBody::DeleteRecords(body) => self.delete_records(cx, &caller, &body),
-            RequestBody::DescribeLogDirs(body) => self.describe_log_dirs(&caller, &body),
             RequestBody::OffsetForLeaderEpoch(body) => self.offset_for_leader_epoch(&caller, &body),
             RequestBody::InitProducerId(body) => self.init_producer_id(caller, &body),
             RequestBody::LeaderAndIsr(word) => self.hear(cx, caller, Word::LeaderAndIsr(word)),
@@ -41,8 +40,18 @@ impl State {
             RequestBody::UpdateMetadata(word) => self.hear(cx, caller, Word::UpdateMetadata(word)),
             RequestBody::ApiVersions(body) => self.api_versions(&caller, &body),
             RequestBody::UnsupportedApiVersions => self.unsupported_api_versions(&caller),
+            other if FULL => self.request_beyond_scenes(cx, caller, client(), other),
+            other => self.administer(cx, &caller, other),
+        }
+    }
+
+    /// What no scene of the page asks: of groups, and of operators.
+    fn request_beyond_scenes(&mut self, cx: &mut Cx, caller: Caller, client: Client, body: RequestBody) {
+        match body {
+            RequestBody::DeleteRecords(body) => self.delete_records(cx, &caller, &body),
+            RequestBody::DescribeLogDirs(body) => self.describe_log_dirs(&caller, &body),
             RequestBody::FindCoordinator(body) => self.find_coordinator(cx, &caller, &body),
-            RequestBody::JoinGroup(body) => self.join_group(cx, &caller, client(), &body),
+            RequestBody::JoinGroup(body) => self.join_group(cx, &caller, client, &body),
             RequestBody::SyncGroup(body) => self.sync_group(cx, &caller, &body),
             RequestBody::Heartbeat(body) => self.heartbeat(cx, &caller, &body),
             RequestBody::LeaveGroup(body) => self.leave_group(cx, &caller, &body),
@@ -54,11 +63,14 @@ impl State {
             RequestBody::DeleteGroups(body) => self.delete_groups(cx, &caller, &body),
             RequestBody::ConsumerGroupHeartbeat(_) => self.refuse_consumer_heartbeat(&caller),
             RequestBody::ConsumerGroupDescribe(body) => self.refuse_consumer_describe(&caller, &body),
-            other => {
-                if let Some(unserved) = self.admin_request(cx, &caller, other) {
-                    self.out.close(conn, format!("{} is not served", unserved.api()));
-                }
-            }
+            other => self.administer(cx, &caller, other),
+        }
+    }
+
+    fn administer(&mut self, cx: &mut Cx, caller: &Caller, body: RequestBody) {
+        if let Some(unserved) = self.admin_request(cx, caller, body) {
+            self.out
+                .close(caller.conn, format!("{} is not served", unserved.api()));
         }
     }
 

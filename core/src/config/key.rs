@@ -7,6 +7,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::full::FULL;
+
 /// How a value is read. The number is the wire's (`DescribeConfigsResponse`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i8)]
@@ -105,7 +107,8 @@ macro_rules! keys {
             importance: $importance,
             update: $update,
             fallback: &[$($($fallback),*)?],
-            doc: $doc,
+            // Told by DescribeConfigs alone.
+            doc: if $crate::full::FULL { $doc } else { "" },
         }),*];
     };
     (@default unset) => { None };
@@ -195,7 +198,8 @@ impl ConfigKey {
                 .map(|n| Value::Number(n.into()))
                 .map_err(|_| not_a_number()),
             ConfigType::Long => text.parse::<i64>().map(Value::Number).map_err(|_| not_a_number()),
-            ConfigType::Double => text.parse::<f64>().map(Value::Double).map_err(|_| not_a_number()),
+            ConfigType::Double if FULL => text.parse().map(Value::Double).map_err(|_| not_a_number()),
+            ConfigType::Double => plain_decimal(text).map(Value::Double).ok_or_else(not_a_number),
             ConfigType::List if text.is_empty() => Ok(Value::List(Vec::new())),
             ConfigType::List => Ok(Value::List(
                 text.split(',').map(|part| part.trim().to_owned()).collect(),
@@ -275,6 +279,21 @@ fn are_throttled_replicas(members: &[String]) -> bool {
         })
 }
 
+/// Java's `Double.MAX_VALUE`, which is some defaults' way to say that there is no limit.
+const NO_LIMIT: &str = "1.7976931348623157E308";
+
+/// A number like `0.5`, of few digits, or [`NO_LIMIT`]: what a page needs, without the ten kilobytes of tables that are
+/// there to read any number. Both parts are exact, so the quotient is the nearest double.
+fn plain_decimal(text: &str) -> Option<f64> {
+    if text == NO_LIMIT {
+        return Some(f64::MAX);
+    }
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits: u32 = format!("{whole}{part}").parse().ok()?;
+    let scale = 10_u32.checked_pow(u32::try_from(part.len()).ok()?)?;
+    Some(f64::from(digits) / f64::from(scale))
+}
+
 /// A double as Java writes it: `0.5`, `1.0E7`.
 fn java_double(value: f64) -> String {
     if value == 0.0 || !value.is_finite() || (1e-3..1e7).contains(&value.abs()) {
@@ -291,6 +310,24 @@ fn java_double(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::config::{broker_key, topic_key};
+
+    #[test]
+    fn every_default_that_is_a_double_is_a_plain_decimal() {
+        let all = crate::config::BROKER_KEYS.iter().chain(crate::config::TOPIC_KEYS);
+        let defaults = all
+            .filter(|key| key.kind == ConfigType::Double)
+            .filter_map(|key| key.default);
+        let mut seen = 0;
+        for text in defaults {
+            assert_eq!(plain_decimal(text), text.parse().ok(), "{text}");
+            seen += 1;
+        }
+        assert!(seen > 0);
+        assert_eq!(plain_decimal("0.05"), Some(0.05));
+        for text in ["", ".", "-1", "1e3", "a", "0.00000000001", "1.2.3"] {
+            assert_eq!(plain_decimal(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn complaints_are_kafkas() {

@@ -109,7 +109,7 @@ impl Consumer {
     pub fn new(config: ConsumerConfig, decompress: &'static dyn Decompress) -> Self {
         let net = NetworkClient::new(&config.client, MAX_IN_FLIGHT, config.allow_auto_create_topics);
         let fetcher = Fetcher::new(&config, decompress);
-        let group = config.group.as_ref().map(|group| Group::new(&config, group));
+        let group = config.group.as_ref().and_then(|group| Group::new(&config, group));
         Self {
             shared: Shared::new(Arc::new(config), net, fetcher),
             lookups: Lookups::default(),

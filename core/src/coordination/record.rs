@@ -163,7 +163,7 @@ fn take_multi(reader: &mut Reader<'_>) -> Option<Change> {
 pub(super) fn seal(body: &[u8]) -> Bytes {
     let mut sealed = BytesMut::with_capacity(HEAD_BYTES + body.len());
     sealed.put_u32(body.len() as u32);
-    sealed.put_u32(crc32c::crc32c(body));
+    sealed.put_u32(crate::record::crc::crc32c(body));
     sealed.put_slice(body);
     sealed.freeze()
 }
@@ -174,7 +174,7 @@ pub(super) fn unseal(bytes: &[u8]) -> Option<&[u8]> {
     let length = reader.u32()?;
     let crc = reader.u32()?;
     let body = reader.take(length as usize)?;
-    (crc32c::crc32c(body) == crc).then_some(body)
+    (crate::record::crc::crc32c(body) == crc).then_some(body)
 }
 
 fn put_versioned(body: &mut BytesMut, tag: u8, path: &str, version: Option<i32>) {

@@ -8,6 +8,7 @@
 //!   those of Kafka 3.9
 
 use crate::error::Malformed;
+use crate::full::FULL;
 
 macro_rules! api_keys {
     ($($name:ident = $code:literal;)*) => {
@@ -219,7 +220,67 @@ pub const BETWEEN_BROKERS: &[ServedApi] = &[
     served(ApiKey::AlterPartition, 2, 3, 0),
 ];
 
+/// The versions of each API that the clients and brokers of the page's scenes speak, from the first to the
+/// last. Without the feature `full` there is code for these alone.
+pub const SIMULATED: &[(ApiKey, i16, i16)] = &[
+    (ApiKey::Produce, 13, 13),
+    // Between brokers, and for consumers.
+    (ApiKey::Fetch, 17, 18),
+    (ApiKey::ListOffsets, 11, 11),
+    (ApiKey::Metadata, 13, 13),
+    (ApiKey::LeaderAndIsr, 7, 7),
+    (ApiKey::StopReplica, 4, 4),
+    (ApiKey::UpdateMetadata, 8, 8),
+    (ApiKey::ControlledShutdown, 3, 3),
+    (ApiKey::ApiVersions, 5, 5),
+    (ApiKey::CreateTopics, 7, 7),
+    (ApiKey::DeleteTopics, 6, 6),
+    (ApiKey::InitProducerId, 5, 5),
+    (ApiKey::OffsetForLeaderEpoch, 4, 4),
+    (ApiKey::ElectLeaders, 2, 2),
+    (ApiKey::IncrementalAlterConfigs, 1, 1),
+    (ApiKey::AlterPartitionReassignments, 0, 0),
+    (ApiKey::AlterPartition, 3, 3),
+];
+
+/// The version, if there is code for it. In the page most APIs have one, which is known when it is
+/// compiled: the code for others, and for messages that nobody sends there, falls away.
+macro_rules! spoken {
+    ($api:ident, $version:expr) => {
+        const { ApiKey::$api.simulated() }.spoken($version)?
+    };
+}
+pub(super) use spoken;
+
+/// The first and the last version of an API in [`SIMULATED`].
+#[derive(Clone, Copy)]
+pub(super) struct Simulated(Option<(i16, i16)>);
+
+impl Simulated {
+    #[inline(always)]
+    pub fn spoken(self, version: i16) -> Result<i16, Malformed> {
+        match self.0 {
+            _ if FULL => Ok(version),
+            Some((only, last)) if only == last && only == version => Ok(only),
+            Some((first, last)) if first < last && (first..=last).contains(&version) => Ok(version),
+            _ => Err(Malformed::NotSimulated { version }),
+        }
+    }
+}
+
 impl ApiKey {
+    pub(super) const fn simulated(self) -> Simulated {
+        let mut at = 0;
+        while at < SIMULATED.len() {
+            let (api, first, last) = SIMULATED[at];
+            if api as i16 == self as i16 {
+                return Simulated(Some((first, last)));
+            }
+            at += 1;
+        }
+        Simulated(None)
+    }
+
     pub fn code(self) -> i16 {
         self as i16
     }

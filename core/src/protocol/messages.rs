@@ -94,6 +94,7 @@ impl From<Uuid> for WireUuid {
 }
 
 /// Decodes the rest of a frame as one message. Answers the bytes behind it too.
+#[inline(always)]
 pub(super) fn decode<T: KafkaDecode>(reader: Reader, version: i16) -> Result<(T, usize), Malformed> {
     let body = reader.rest();
     let limits = limits(body.len());
@@ -103,6 +104,7 @@ pub(super) fn decode<T: KafkaDecode>(reader: Reader, version: i16) -> Result<(T,
 }
 
 /// Appends one message.
+#[inline(always)]
 pub(super) fn encode<T: KafkaEncode>(
     message: &T,
     writer: &mut Writer,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::api::ApiKey;
+use super::api::{ApiKey, spoken};
 use super::control::{
     ControlledShutdownRequest, LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest,
 };
@@ -44,17 +44,23 @@ macro_rules! requests {
 
             fn decode(mut reader: Reader, api: ApiKey, version: i16) -> Result<Self, Malformed> {
                 match api {
-                    $(ApiKey::$by_hand => $ours::decode(&mut reader, version).map(RequestBody::$by_hand),)*
-                    $(ApiKey::$api => messages::decode(reader, version).map(|(body, _)| RequestBody::$api(body)),)*
+                    $(ApiKey::$by_hand => {
+                        let version = spoken!($by_hand, version);
+                        $ours::decode(&mut reader, version).map(RequestBody::$by_hand)
+                    })*
+                    $(ApiKey::$api => {
+                        let version = spoken!($api, version);
+                        messages::decode(reader, version).map(|(body, _)| RequestBody::$api(body))
+                    })*
                     _ => Err(Malformed::UnsupportedApi { api: api.name() }),
                 }
             }
 
             fn encode(&self, writer: &mut Writer, version: i16) -> Result<(), Malformed> {
                 match self {
-                    $(RequestBody::$by_hand(body) => body.encode(writer, version),)*
+                    $(RequestBody::$by_hand(body) => body.encode(writer, spoken!($by_hand, version)),)*
                     RequestBody::UnsupportedApiVersions => {}
-                    $(RequestBody::$api(body) => messages::encode(body, writer, version)?,)*
+                    $(RequestBody::$api(body) => messages::encode(body, writer, spoken!($api, version))?,)*
                 }
                 Ok(())
             }

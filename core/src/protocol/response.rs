@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::api::ApiKey;
+use super::api::{ApiKey, spoken};
 use super::control::{
     ControlledShutdownResponse, LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse,
 };
@@ -42,11 +42,12 @@ macro_rules! responses {
             fn decode(mut reader: Reader, api: ApiKey, version: i16) -> Result<Self, Malformed> {
                 match api {
                     $(ApiKey::$by_hand => {
+                        let version = spoken!($by_hand, version);
                         let body = $ours::decode(&mut reader, version)?;
                         let finished = reader.finish(concat!(stringify!($by_hand), " answer"));
                         finished.map(|()| ResponseBody::$by_hand(body))
                     })*
-                    $(ApiKey::$api => match messages::decode(reader, version)? {
+                    $(ApiKey::$api => match messages::decode(reader, spoken!($api, version))? {
                         (body, 0) => Ok(ResponseBody::$api(body)),
                         (_, left) => Err(Malformed::TrailingBytes {
                             what: concat!(stringify!($api), " answer"),
@@ -59,8 +60,8 @@ macro_rules! responses {
 
             fn encode(&self, writer: &mut Writer, version: i16) -> Result<(), Malformed> {
                 match self {
-                    $(ResponseBody::$by_hand(body) => body.encode(writer, version),)*
-                    $(ResponseBody::$api(body) => messages::encode(body, writer, version)?,)*
+                    $(ResponseBody::$by_hand(body) => body.encode(writer, spoken!($by_hand, version)),)*
+                    $(ResponseBody::$api(body) => messages::encode(body, writer, spoken!($api, version))?,)*
                 }
                 Ok(())
             }

@@ -287,13 +287,9 @@ impl Fetcher {
     ) -> Option<FetchRequest> {
         let asked = if self.session.is_full() {
             // In the order of their turns: the leader may not get to the last ones.
-            let mut all: Vec<_> = self
-                .partitions
-                .iter()
-                .map(|(name, fetch)| (fetch.turn, name))
-                .collect();
-            all.sort_unstable();
-            all.into_iter().map(|(_, name)| name.clone()).collect()
+            let turns = self.partitions.iter().map(|(name, fetch)| (fetch.turn, name));
+            let by_turn: OrderedSet<_> = turns.collect();
+            by_turn.into_iter().map(|(_, name)| name.clone()).collect()
         } else {
             Vec::from_iter(std::mem::take(&mut self.touched))
         };

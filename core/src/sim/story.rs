@@ -36,6 +36,7 @@ pub mod predict;
 pub mod teller;
 pub mod template;
 
+use std::borrow::Borrow;
 use thiserror::Error;
 
 pub use predict::{Ask, Choice, Offered, Prediction};
@@ -229,8 +230,8 @@ impl Moment {
     }
 
     /// Whether the fact that the moment waits for is among these.
-    pub fn happened(&self, facts: &[Event]) -> bool {
-        let is_among = |when: &Pattern| facts.iter().any(|event| when.matches(event));
+    pub fn happened<E: Borrow<Event>>(&self, facts: &[E]) -> bool {
+        let is_among = |when: &Pattern| facts.iter().any(|event| when.matches(event.borrow()));
         self.when.as_ref().is_none_or(is_among)
     }
 }
@@ -366,9 +367,9 @@ say Two
             },
             site: crate::trace::Site::default(),
         };
-        assert!(!story.moments[0].happened(&[]));
+        assert!(!story.moments[0].happened::<Event>(&[]));
         assert!(!story.moments[0].happened(&[written(0)]));
         assert!(story.moments[0].happened(&[written(0), written(1)]));
-        assert!(story.moments[1].happened(&[]));
+        assert!(story.moments[1].happened::<Event>(&[]));
     }
 }

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, Millis, PartitionIndex, TopicPartition};
 
 /// Facts of the layer that all clients share. A negative node is a bootstrap address.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[non_exhaustive]
 pub enum ClientFact {
     /// The client asks a node which versions it knows, before anything else on a connection.

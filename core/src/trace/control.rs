@@ -3,12 +3,13 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::error::ErrorCode;
 use crate::types::{BrokerId, LeaderEpoch, TopicPartition};
 
 /// Facts of the controller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[non_exhaustive]
 pub enum ControlFact {
     /// A broker registered; `epoch` names this life of it.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
@@ -80,7 +81,7 @@ impl fmt::Display for RemovalReason {
 }
 
 /// What a group coordinator sees and decides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[non_exhaustive]
 pub enum GroupFact {
     /// A partition of `__consumer_offsets` was read: its groups are served here.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::error::ErrorCode;
 use crate::types::{
@@ -11,7 +12,7 @@ use crate::types::{
 };
 
 /// Facts of a producer. Records and batches are numbered by it, from 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[non_exhaustive]
 pub enum ProducerFact {
     /// An interceptor has seen the record, and perhaps made another of it.

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::{Carried, NodeId};
 use crate::error::ErrorCode;
@@ -25,7 +26,7 @@ pub enum ClientKind {
 }
 
 /// A fact that only a world knows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[non_exhaustive]
 pub enum WorldFact {
     BrokerStarted {

@@ -8,6 +8,7 @@ use super::{
 use crate::config::BrokerConfig;
 use crate::controller::{CallerToken, Controller};
 use crate::cx::Cx;
+use crate::full::FULL;
 use crate::protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use crate::protocol::messages::{CreateTopicsRequest, message};
 use crate::protocol::{RequestBody, ResponseBody, StrBytes};
@@ -51,11 +52,11 @@ pub fn change(
             let by = cx.now.saturating_add(Millis::from(body.timeout_ms.max(0)));
             controller.answer_when_deleted(cx, caller, &outcome.topics, by, outcome.response);
         }
-        RequestBody::CreatePartitions(body) => {
+        RequestBody::CreatePartitions(body) if FULL => {
             let outcome = create_partitions(controller, cx, nodes, body);
             answer(controller, cx, caller, outcome);
         }
-        RequestBody::AlterConfigs(body) => {
+        RequestBody::AlterConfigs(body) if FULL => {
             let outcome = alter_configs(controller, cx, config, body);
             answer(controller, cx, caller, outcome);
         }
@@ -71,7 +72,7 @@ pub fn change(
             let response = alter_partition_reassignments(controller, cx, body);
             controller.answer(cx, caller, response);
         }
-        RequestBody::ListPartitionReassignments(body) => {
+        RequestBody::ListPartitionReassignments(body) if FULL => {
             let response = list_partition_reassignments(controller, body);
             controller.answer(cx, caller, response);
         }

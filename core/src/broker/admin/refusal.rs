@@ -3,6 +3,7 @@
 use super::topics::{asked_deletions, creation_refused, deletion, growth};
 use super::{elections, reassignments, text};
 use crate::error::Refused;
+use crate::full::FULL;
 use crate::protocol::messages::{
     AlterConfigsResponse, CreatePartitionsResponse, CreateTopicsResponse, DeleteTopicsResponse,
     IncrementalAlterConfigsResponse, ListPartitionReassignmentsResponse, alter_configs_response,
@@ -29,11 +30,11 @@ pub fn refuse_changes(body: &RequestBody, version: i16, refused: &Refused) -> Op
             let topics = asked.map(|(name, id)| deletion(name, id, Some(refused)));
             message(|answer: &mut DeleteTopicsResponse| answer.responses = topics.collect()).into()
         }
-        RequestBody::CreatePartitions(body) => {
+        RequestBody::CreatePartitions(body) if FULL => {
             let topics = body.topics.iter().map(|topic| growth(&topic.name, Err(refused)));
             message(|answer: &mut CreatePartitionsResponse| answer.results = topics.collect()).into()
         }
-        RequestBody::AlterConfigs(body) => {
+        RequestBody::AlterConfigs(body) if FULL => {
             let resources = body.resources.iter().map(|resource| {
                 message(
                     |answer: &mut alter_configs_response::AlterConfigsResourceResponse| {
@@ -62,7 +63,7 @@ pub fn refuse_changes(body: &RequestBody, version: i16, refused: &Refused) -> Op
         }
         RequestBody::ElectLeaders(body) => elections::refused(body, version, refused).into(),
         RequestBody::AlterPartitionReassignments(body) => reassignments::refused(body, refused).into(),
-        RequestBody::ListPartitionReassignments(_) => {
+        RequestBody::ListPartitionReassignments(_) if FULL => {
             message(|answer: &mut ListPartitionReassignmentsResponse| {
                 answer.error_code = code;
                 answer.error_message = why;

@@ -46,7 +46,7 @@ const STAND_AGAIN_AFTER_MS: Millis = 1_000;
 #[derive(Clone, Debug)]
 pub(in crate::broker) enum Waits {
     /// A client or another broker; what it asked, for the case that the office is lost.
-    Caller(Caller, Box<RequestBody>),
+    Caller(Caller, Arc<RequestBody>),
     /// This broker's own proposals.
     Proposals,
     /// This broker's own wish to stop.
@@ -167,22 +167,23 @@ impl State {
             self.refuse_as_no_controller(caller, &body);
             return None;
         }
-        let token = self.token(Waits::Caller(*caller, Box::new(body.clone())));
-        let event = match body {
+        let body = Arc::new(body);
+        let token = self.token(Waits::Caller(*caller, body.clone()));
+        let event = match &*body {
             RequestBody::AlterPartition(request) => ControllerEvent::AlterPartition {
                 caller: token,
                 version: caller.version,
-                request,
+                request: request.clone(),
             },
             RequestBody::ControlledShutdown(request) => ControllerEvent::ControlledShutdown {
                 caller: token,
-                request,
+                request: request.clone(),
             },
             body => {
                 let config = self.config.clone();
                 let nodes = self.nodes_of_controller();
                 if let Some(controller) = &mut self.cluster.controller {
-                    admin::change(controller, cx, &config, &nodes, caller.version, token, &body);
+                    admin::change(controller, cx, &config, &nodes, caller.version, token, body);
                 }
                 self.controller_goes_on(cx);
                 return None;

@@ -10,6 +10,8 @@
 //!   been controller knows of no earlier one
 //! - who waits hears the controller's answer, or NOT_CONTROLLER when there is none to be had
 
+use std::sync::Arc;
+
 use super::leading::Waits;
 use super::sends::SendFor;
 use crate::broker::State;
@@ -31,11 +33,12 @@ impl State {
         is_of_settings && cluster.controller.is_none() && cluster.lost.is_none() && knows_another
     }
 
-    pub(in crate::broker) fn pass_on(&mut self, cx: &mut Cx, caller: &Caller, body: &RequestBody) {
+    pub(in crate::broker) fn pass_on(&mut self, cx: &mut Cx, caller: &Caller, body: RequestBody) {
         let controller = self.cluster.controller_id;
-        let token = self.token(Waits::Caller(*caller, Box::new(body.clone())));
+        let body = Arc::new(body);
+        let token = self.token(Waits::Caller(*caller, body.clone()));
         let whom = SendFor::PassedOn { token };
-        if !self.send(controller, PeerLane::Requests, caller.version, body, whom) {
+        if !self.send(controller, PeerLane::Requests, caller.version, &body, whom) {
             self.passed_on_answered(cx, token, None);
         }
     }

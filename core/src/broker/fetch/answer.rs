@@ -20,11 +20,13 @@ impl State {
             caller,
             session,
             full,
-            mut visits,
+            visits,
             ..
         } = *wait;
         // Partitions that nobody knows come last, as Kafka has them.
-        visits.sort_by_key(|visit| visit.partition.is_none());
+        let (mut visits, unknown): (Vec<_>, Vec<_>) =
+            visits.into_iter().partition(|visit| visit.partition.is_some());
+        visits.extend(unknown);
         let mut answer = FetchResponse {
             session_id: session.unwrap_or_default(),
             ..FetchResponse::default()

@@ -126,9 +126,10 @@ impl State {
         }
         cx.cause = cause;
         let at_once = std::mem::take(budget);
-        self.with_groups(cx, index, |groups, cx, log| {
+        let serves = self.with_groups(cx, index, |groups, cx, log| {
             groups.loaded(cx, index, log, at_once)
-        })
+        });
+        serves.unwrap_or(true)
     }
 
     /// A piece was read.

@@ -24,6 +24,7 @@ use super::State;
 use crate::coordinator::{AppendAndWatch, Token, Turn, WriteSettings};
 use crate::cx::Cx;
 use crate::error::ErrorCode;
+use crate::full::FULL;
 use crate::group::{GroupSettings, GroupShard, Groups, OFFSETS_TOPIC, partition_of};
 use crate::log::ReadCursor;
 use crate::ordered::OrderedMap;
@@ -106,12 +107,16 @@ impl State {
     }
 
     /// Hands the coordinator and a partition of it to `act`, then gives the answers that are due.
+    /// `None` in a build without groups.
     fn with_groups<T>(
         &mut self,
         cx: &mut Cx,
         partition: PartitionIndex,
         act: impl FnOnce(&mut Groups, &mut Cx, &mut dyn AppendAndWatch) -> T,
-    ) -> T {
+    ) -> Option<T> {
+        if !FULL {
+            return None;
+        }
         let id = self.groups.led.get(&partition).copied();
         let mut coordinators = std::mem::take(&mut self.groups.coordinators);
         let mut log = InternalPartition { state: self, id };
@@ -122,7 +127,7 @@ impl State {
         for (token, answer) in answers {
             self.group_answered(token, answer);
         }
-        result
+        Some(result)
     }
 
     /// Lets the group's shard decide; `token` is answered now or later.

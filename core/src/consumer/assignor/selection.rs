@@ -5,6 +5,7 @@
 use thiserror::Error;
 
 use super::{ASSIGNORS, Assignor};
+use crate::full::FULL;
 
 /// Why a list of assignors cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -20,12 +21,15 @@ pub enum UnusableAssignors {
     None,
 }
 
-/// Reads names or classes with commas between them.
+/// Reads names or classes with commas between them. A build without groups needs none.
 ///
 /// # Errors
 /// A name is not known, or there twice, or there is none.
 pub fn parse_assignors(list: &str) -> Result<Vec<&'static dyn Assignor>, UnusableAssignors> {
     let mut chosen: Vec<&'static dyn Assignor> = Vec::new();
+    if !FULL {
+        return Ok(chosen);
+    }
     for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let is_named = |assignor: &&dyn Assignor| assignor.name() == name || assignor.class() == name;
         let Some(assignor) = ASSIGNORS.into_iter().find(is_named) else {

@@ -26,6 +26,7 @@ use super::record::OffsetAndMetadata;
 use super::shared::Shared;
 use crate::client::ClientCx;
 use crate::client::network::Answer;
+use crate::full::OnlyInFull;
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::CommitReason;
 use crate::types::{Millis, TopicPartition};
@@ -46,11 +47,13 @@ pub(super) struct Group {
     leaving: bool,
     /// The member gave everything up, and is out or will be.
     pub left: bool,
+    _only_in_full: OnlyInFull,
 }
 
 impl Group {
-    pub fn new(config: &ConsumerConfig, group: &GroupConfig) -> Self {
-        Self {
+    /// `None` in a build without groups.
+    pub fn new(config: &ConsumerConfig, group: &GroupConfig) -> Option<Self> {
+        Some(Self {
             config: group.clone(),
             retry_backoff_ms: config.client.retry_backoff.initial_ms,
             coordinator: Coordinator::new(group.group.clone()),
@@ -62,7 +65,8 @@ impl Group {
             leave_by: LeaveBy::Default,
             leaving: false,
             left: false,
-        }
+            _only_in_full: OnlyInFull::get()?,
+        })
     }
 
     /// Whether the application must confirm before anything is returned.

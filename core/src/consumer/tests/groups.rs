@@ -239,7 +239,7 @@ fn who_always_finds_an_event_joins_again_all_the_same() {
         matches!(&told[..], [Rebalance::Lost(_), Rebalance::Assigned(_)]),
         "{told:?}"
     );
-    assert_eq!(cluster.owners(), BTreeMap::from([(busy, t(&[0, 1, 2, 3]))]));
+    assert_eq!(cluster.owners(), OrderedMap::from([(busy, t(&[0, 1, 2, 3]))]));
 }
 
 #[test]

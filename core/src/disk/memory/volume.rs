@@ -13,7 +13,7 @@ use super::file::{File, Write};
 use super::{INVALID, NOT_OPEN, WRONG_KIND};
 use crate::disk::{DiskOp, Pieces};
 use crate::error::DiskError;
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, OrderedSet};
 
 pub(super) type NodeNumber = u64;
 pub(super) type Name = Arc<str>;
@@ -343,17 +343,18 @@ impl Volume {
             Node::File(_) => Ok(name.to_string()),
         };
         let names = self.directory(self.find(path)?)?.live.iter();
-        let mut names = names.map(show).collect::<Result<Vec<_>, DiskError>>()?;
-        names.sort();
-        Ok(names)
+        let names = names.map(show).collect::<Result<OrderedSet<_>, DiskError>>()?;
+        Ok(names.into_iter().collect())
     }
 
     pub(super) fn files(&self) -> Vec<(String, u64)> {
-        let mut found = Vec::new();
+        let mut found = OrderedMap::new();
         let mut waiting = vec![(String::new(), ROOT)];
         while let Some((path, number)) = waiting.pop() {
             match self.node(number) {
-                Ok(Node::File(file)) => found.push((path, file.live.len())),
+                Ok(Node::File(file)) => {
+                    found.insert(path, file.live.len());
+                }
                 Ok(Node::Directory(directory)) => {
                     let below = |name: &Name| match path.as_str() {
                         "" => name.to_string(),
@@ -364,8 +365,7 @@ impl Volume {
                 Err(_) => {}
             }
         }
-        found.sort();
-        found
+        found.into_iter().collect()
     }
 }
 

@@ -51,7 +51,7 @@ pub fn write<'a>(entries: impl ExactSizeIterator<Item = &'a ProducerStateEntry>)
         file.put_i32(entry.coordinator_epoch);
         file.put_i64(entry.current_txn_first_offset.unwrap_or(NO_OFFSET));
     }
-    let crc = crc32c::crc32c(&file[CRC_FROM..]);
+    let crc = crate::record::crc::crc32c(&file[CRC_FROM..]);
     file[2..CRC_FROM].copy_from_slice(&crc.to_be_bytes());
     file.freeze()
 }
@@ -73,7 +73,7 @@ pub fn read(file: &[u8]) -> Result<Vec<ProducerStateEntry>, CorruptSnapshot> {
         return Err(CorruptSnapshot::Length { said, len_bytes });
     }
     let stored = u32::from_be_bytes([c0, c1, c2, c3]);
-    let computed = crc32c::crc32c(&file[CRC_FROM..]);
+    let computed = crate::record::crc::crc32c(&file[CRC_FROM..]);
     if stored != computed {
         return Err(CorruptSnapshot::Checksum { stored, computed });
     }

@@ -19,6 +19,8 @@ use std::io::{Read, Write};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::full::FULL;
+
 /// How a batch's body is compressed (`CompressionType`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Codec {
@@ -32,6 +34,14 @@ pub enum Codec {
 
 impl Codec {
     pub const ALL: [Codec; 5] = [Self::None, Self::Gzip, Self::Snappy, Self::Lz4, Self::Zstd];
+
+    /// Those that this build can pack and unpack. The page has neither gzip nor zstd: what compression does
+    /// can be seen with the others, and each of the two weighs as much as a scene.
+    pub const HERE: &'static [Codec] = if FULL {
+        &Self::ALL
+    } else {
+        &[Self::None, Self::Snappy, Self::Lz4]
+    };
 
     /// The number in bits 0 to 2 of a batch's attributes.
     pub fn id(self) -> u8 {
@@ -53,8 +63,9 @@ impl Codec {
         }
     }
 
+    /// One that this build has.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|codec| codec.name() == name)
+        Self::HERE.iter().copied().find(|codec| codec.name() == name)
     }
 
     /// The levels that `compression.<codec>.level` takes and the one it has by itself, as in Kafka;
@@ -91,10 +102,11 @@ impl Compression {
     pub fn compress(self, input: &[u8], out: &mut Vec<u8>) {
         match self.codec {
             Codec::None => out.extend_from_slice(input),
-            Codec::Gzip => self.gzip(input, out),
+            Codec::Gzip if FULL => self.gzip(input, out),
             Codec::Snappy => snappy::compress(input, out),
             Codec::Lz4 => lz4::compress(input, out),
-            Codec::Zstd => zstd::compress(input, out),
+            Codec::Zstd if FULL => zstd::compress(input, out),
+            codec => unreachable!("a build without {} does not give it out", codec.name()),
         }
     }
 
@@ -160,13 +172,14 @@ impl Decompress for PureRust {
                 out.extend_from_slice(input);
                 Ok(())
             }
-            Codec::Gzip => {
+            Codec::Gzip if FULL => {
                 let decoder = flate2::bufread::MultiGzDecoder::new(input);
                 read_bounded(codec, decoder, limit, out)
             }
             Codec::Snappy => snappy::decompress(input, limit, out),
             Codec::Lz4 => lz4::decompress(input, limit, out),
-            Codec::Zstd => zstd::decompress(input, limit, out),
+            Codec::Zstd if FULL => zstd::decompress(input, limit, out),
+            codec => Err(InvalidCompression::damaged(codec, "this build cannot unpack it")),
         }
     }
 }

@@ -6,7 +6,7 @@
 //! kinds (why a high watermark stays) has the kind's name, and the kind's own fields come after a dot:
 //! `why=UnderMinIsr why.in_sync=1`.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ impl Pattern {
     }
 
     pub fn matches(&self, event: &Event) -> bool {
-        if !is_named(&event.fact, &self.name) {
+        if name_of(&event.fact) != self.name {
             return false;
         }
         if self.conditions.is_empty() {
@@ -129,24 +129,16 @@ impl Condition {
     }
 }
 
-/// The name of the fact, as patterns and scripts have it.
-pub fn name_of(fact: &Fact) -> String {
-    let mut name = FirstWord::default();
-    // An error only says that the word is over.
-    let _ = write_debug(fact, &mut name);
-    name.word
-}
-
-/// The fact itself, without the family that it belongs to.
-fn write_debug(fact: &Fact, to: &mut impl Write) -> fmt::Result {
+/// The name of the fact, as patterns and scripts have it: without the family that it belongs to.
+pub fn name_of(fact: &Fact) -> &'static str {
     match fact {
-        Fact::World(fact) => write!(to, "{fact:?}"),
-        Fact::Control(fact) => write!(to, "{fact:?}"),
-        Fact::Group(fact) => write!(to, "{fact:?}"),
-        Fact::Client(fact) => write!(to, "{fact:?}"),
-        Fact::Producer(fact) => write!(to, "{fact:?}"),
-        Fact::Consumer(fact) => write!(to, "{fact:?}"),
-        fact => write!(to, "{fact:?}"),
+        Fact::World(fact) => fact.into(),
+        Fact::Control(fact) => fact.into(),
+        Fact::Group(fact) => fact.into(),
+        Fact::Client(fact) => fact.into(),
+        Fact::Producer(fact) => fact.into(),
+        Fact::Consumer(fact) => fact.into(),
+        fact => fact.into(),
     }
 }
 
@@ -156,23 +148,32 @@ pub fn fields(event: &Event) -> Vec<(String, String)> {
         ("at".to_owned(), event.id.node.to_string()),
         ("ms".to_owned(), (event.at_ms - EPOCH_MS).to_string()),
     ];
-    let value = match &event.fact {
-        Fact::World(fact) => serde_json::to_value(fact),
-        Fact::Control(fact) => serde_json::to_value(fact),
-        Fact::Group(fact) => serde_json::to_value(fact),
-        Fact::Client(fact) => serde_json::to_value(fact),
-        Fact::Producer(fact) => serde_json::to_value(fact),
-        Fact::Consumer(fact) => serde_json::to_value(fact),
-        fact => serde_json::to_value(fact),
-    };
-    if let Ok(Value::Object(variant)) = value
-        && let Some(Value::Object(own)) = variant.into_iter().next().map(|(_, own)| own)
-    {
+    if let Some(Value::Object(own)) = own_fields(event) {
         for (name, value) in own {
             add_field(&mut fields, name, &value);
         }
     }
     fields
+}
+
+/// What a fact holds, without its name and that of its family.
+fn own_fields(event: &Event) -> Option<Value> {
+    let mut event_value: Value = serde_json::from_slice(&event.to_json()).ok()?;
+    let has_family = matches!(
+        event.fact,
+        Fact::World(_)
+            | Fact::Control(_)
+            | Fact::Group(_)
+            | Fact::Client(_)
+            | Fact::Producer(_)
+            | Fact::Consumer(_)
+    );
+    let names = if has_family { 2 } else { 1 };
+    let mut value = event_value.get_mut("fact")?.take();
+    for _ in 0..names {
+        value = value.as_object_mut()?.values_mut().next()?.take();
+    }
+    Some(value)
 }
 
 fn add_field(fields: &mut Vec<(String, String)>, name: String, value: &Value) {
@@ -218,46 +219,6 @@ fn text_of(value: &Value) -> String {
 
 fn is_fact(name: &str) -> bool {
     fact_names().any(|known| known == name)
-}
-
-fn is_named(fact: &Fact, name: &str) -> bool {
-    let mut rest = Prefix { rest: name };
-    let _ = write_debug(fact, &mut rest);
-    rest.rest.is_empty() && name_of(fact) == name
-}
-
-/// Takes letters until the first that belongs to no word, and then refuses more.
-#[derive(Default)]
-struct FirstWord {
-    word: String,
-}
-
-impl Write for FirstWord {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = text.find(|c: char| !c.is_alphanumeric());
-        self.word.push_str(&text[..end.unwrap_or(text.len())]);
-        end.map_or(Ok(()), |_| Err(fmt::Error))
-    }
-}
-
-/// Strikes out the letters of a name, and refuses at the first that differs.
-struct Prefix<'a> {
-    rest: &'a str,
-}
-
-impl Write for Prefix<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let take = text.len().min(self.rest.len());
-        if self.rest.as_bytes()[..take] != text.as_bytes()[..take] {
-            return Err(fmt::Error);
-        }
-        self.rest = &self.rest[take..];
-        if self.rest.is_empty() {
-            Err(fmt::Error)
-        } else {
-            Ok(())
-        }
-    }
 }
 
 #[cfg(test)]

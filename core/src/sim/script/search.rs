@@ -126,7 +126,7 @@ fn count(exercised: &mut Exercised, event: &Event) {
     if let Some(apart) = apart {
         *exercised.entry(format!("{name} ({apart})")).or_insert(0) += 1;
     }
-    *exercised.entry(name).or_insert(0) += 1;
+    *exercised.entry(name.to_owned()).or_insert(0) += 1;
 }
 
 /// Facts that must be seen and were not.

@@ -11,7 +11,7 @@ fn play(text: &str) -> Player {
         let facts = world
             .trace()
             .iter()
-            .filter(|e| !noise.contains(&&*pattern::name_of(&e.fact)));
+            .filter(|e| !noise.contains(&pattern::name_of(&e.fact)));
         let lines: Vec<String> = facts.map(player::tell).collect();
         let from = lines.len().saturating_sub(150);
         let mut said = String::new();

@@ -1,7 +1,6 @@
 //! What the outputs of brokers and clients lead to: the hands of the world.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -10,6 +9,7 @@ use super::agenda::{Happening, Life};
 use super::client::Role;
 use super::network::Caller;
 use super::node::{self, BrokerNode};
+use super::shared::make_mut;
 use crate::broker::Job;
 use crate::client::{ClientCx, ClientInput, ClientOutput};
 use crate::disk::{DirId, Lane};
@@ -70,7 +70,7 @@ impl World {
 
     /// Moves a broker's facts into the log; the last of them.
     fn gather_broker_facts(&mut self, id: BrokerId) -> Option<EventId> {
-        let node = self.brokers.get_mut(&id).map(Arc::make_mut)?;
+        let node = self.brokers.get_mut(&id).map(make_mut)?;
         let mut last = None;
         for event in node.trace.drain() {
             last = Some(event.id);
@@ -256,7 +256,7 @@ impl World {
         inputs: &mut VecDeque<(ClientInput, EventId)>,
     ) {
         let now = self.now;
-        let client = self.clients.get_mut(&id).map(Arc::make_mut);
+        let client = self.clients.get_mut(&id).map(make_mut);
         let Some(client) = client.filter(|client| !client.is_dead) else {
             return;
         };

@@ -5,7 +5,6 @@
 //! leave in the order of their requests.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -13,6 +12,7 @@ use super::World;
 use super::agenda::Happening;
 use super::network::{Awaited, Caller, Connection, Content, Packet, Request, Unanswered};
 use super::node::Down;
+use super::shared::make_mut;
 use crate::broker::admit_answer;
 use crate::client::{ClientInput, Node};
 use crate::io::{ConnId, Input, Peer, RequestId, SendId};
@@ -48,7 +48,7 @@ impl World {
         if self.network.is_cut(from, to) {
             return self.network_mut().hold(from, to, packet);
         }
-        let network = Arc::make_mut(&mut self.network);
+        let network = make_mut(&mut self.network);
         let at = network.arrival(packet.conn, packet.to_server, self.now, &mut self.rng);
         self.plan(at, Happening::Arrival(packet));
     }

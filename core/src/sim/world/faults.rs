@@ -1,13 +1,13 @@
 //! What can be done to a world: everything that a reader, a script or chance may do.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::agenda::Happening;
 use super::network::{Caller, Connection, Content, PacketId};
 use super::node::Down;
+use super::shared::make_mut;
 use super::{COORDINATION, World};
 use crate::disk::memory::Fault;
 use crate::io::{ConnId, Input};
@@ -120,7 +120,7 @@ impl World {
             return false;
         }
         let cause = self.emit(EventId::NONE, WorldFact::ClientKilled { client: id });
-        if let Some(client) = self.clients.get_mut(&id).map(Arc::make_mut) {
+        if let Some(client) = self.clients.get_mut(&id).map(make_mut) {
             client.is_dead = true;
             client.note_timeout();
         }
@@ -221,7 +221,7 @@ impl World {
 
     /// The packet never arrives, and its connection breaks.
     pub fn drop_packet(&mut self, id: PacketId) -> bool {
-        let Some((_, packet)) = Arc::make_mut(&mut self.agenda).take_packet(id) else {
+        let Some((_, packet)) = make_mut(&mut self.agenda).take_packet(id) else {
             return false;
         };
         self.lose(&packet, "dropped", packet.sent);
@@ -232,7 +232,7 @@ impl World {
 
     /// The packet, and what follows it on its connection, comes so much later.
     pub fn delay_packet(&mut self, id: PacketId, by_ms: Millis) -> bool {
-        let Some((at, packet)) = Arc::make_mut(&mut self.agenda).take_packet(id) else {
+        let Some((at, packet)) = make_mut(&mut self.agenda).take_packet(id) else {
             return false;
         };
         let (conn, to_server) = (packet.conn, packet.to_server);
@@ -247,7 +247,7 @@ impl World {
             .collect();
         self.plan(at, Happening::Arrival(packet));
         for other in behind {
-            if let Some((due, packet)) = Arc::make_mut(&mut self.agenda).take_packet(other) {
+            if let Some((due, packet)) = make_mut(&mut self.agenda).take_packet(other) {
                 self.plan(due.max(at), Happening::Arrival(packet));
             }
         }

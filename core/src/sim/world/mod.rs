@@ -36,11 +36,11 @@ mod faults;
 pub mod network;
 pub mod node;
 mod options;
+mod shared;
 mod trace_log;
 mod truth;
 
 use std::panic::Location;
-use std::sync::Arc;
 
 pub use crate::trace::COORDINATION;
 pub use options::WorldOptions;
@@ -54,6 +54,7 @@ use client::{
 use coordination::CoordinationNode;
 use network::Network;
 use node::BrokerNode;
+use shared::{Shared, make_mut};
 
 use crate::config::ConfigError;
 use crate::io::{ConnId, Input};
@@ -75,11 +76,11 @@ pub struct World {
     steps: u64,
     seed: u64,
     rng: Rng,
-    agenda: Arc<Agenda>,
-    network: Arc<Network>,
-    brokers: OrderedMap<BrokerId, Arc<BrokerNode>>,
-    coordination: Arc<CoordinationNode>,
-    clients: OrderedMap<NodeId, Arc<ClientNode>>,
+    agenda: Shared<Agenda>,
+    network: Shared<Network>,
+    brokers: OrderedMap<BrokerId, Shared<BrokerNode>>,
+    coordination: Shared<CoordinationNode>,
+    clients: OrderedMap<NodeId, Shared<ClientNode>>,
     outside: Trace,
     log: TraceLog,
     /// No awaited answer is overdue sooner.
@@ -106,17 +107,17 @@ impl World {
         let mut brokers = OrderedMap::new();
         for id in 1..=options.brokers {
             let node = BrokerNode::new(id, &options.settings, rng.next_u64())?;
-            brokers.insert(id, Arc::new(node));
+            brokers.insert(id, Shared::new(node));
         }
         let mut world = Self {
             now: EPOCH_MS,
             steps: 0,
             seed: options.seed,
             rng,
-            agenda: Arc::default(),
-            network: Arc::new(Network::new(options.delay_ms)),
+            agenda: Shared::default(),
+            network: Shared::new(Network::new(options.delay_ms)),
             brokers,
-            coordination: Arc::new(CoordinationNode::new()),
+            coordination: Shared::new(CoordinationNode::new()),
             clients: OrderedMap::new(),
             outside: Trace::recording(OUTSIDE),
             log: TraceLog::default(),
@@ -307,7 +308,7 @@ impl World {
     /// False when it turned out to concern nobody.
     fn take(&mut self, next: Next) -> bool {
         match next {
-            Next::Planned => match Arc::make_mut(&mut self.agenda).pop() {
+            Next::Planned => match make_mut(&mut self.agenda).pop() {
                 Some((_, what)) => self.happen(what),
                 None => false,
             },
@@ -391,7 +392,7 @@ impl World {
         let brokers: Vec<BrokerId> = self.brokers.keys().copied().collect();
         let id = self.next_client();
         let client = ClientNode::new(id, self.seed, role(id, &brokers)?);
-        self.clients.insert(id, Arc::new(client));
+        self.clients.insert(id, Shared::new(client));
         let kind = self
             .client(id)
             .map(|client| client.role.kind())
@@ -466,15 +467,15 @@ impl World {
     }
 
     fn plan(&mut self, at: Millis, what: Happening) {
-        Arc::make_mut(&mut self.agenda).push(at, what);
+        make_mut(&mut self.agenda).push(at, what);
     }
 
     fn broker_mut(&mut self, id: BrokerId) -> Option<&mut BrokerNode> {
-        self.brokers.get_mut(&id).map(Arc::make_mut)
+        self.brokers.get_mut(&id).map(make_mut)
     }
 
     fn network_mut(&mut self) -> &mut Network {
-        Arc::make_mut(&mut self.network)
+        make_mut(&mut self.network)
     }
 }
 

@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::command::{Command, Expectation, Line, Script};
 use super::pattern::{self, Pattern};
 use super::query::Sight;
+use crate::full::FULL;
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::sim::Teller;
 use crate::sim::host::EPOCH_MS;
@@ -328,7 +329,7 @@ impl Player {
         let Some(world) = &self.world else { return };
         for (at, event) in (self.folded..).zip(world.trace().since(self.folded)) {
             let mut visible = self.view.apply(event);
-            if !self.shown.is_empty() && self.shown.contains(&pattern::name_of(&event.fact)) {
+            if !self.shown.is_empty() && self.shown.contains(pattern::name_of(&event.fact)) {
                 self.output.push(tell(event));
             }
             if let Some(teller) = &mut self.teller {
@@ -375,6 +376,9 @@ impl Player {
 
     /// From here the steps that follow can be run again; nothing may be done from outside in between.
     fn remember(&mut self) {
+        if !FULL {
+            return;
+        }
         if let (Some(world), Some(checker), true) = (&self.world, &self.checker, self.looks_at_all) {
             self.checkpoint = Some(Box::new((world.clone(), checker.clone(), self.view.clone())));
         }
@@ -382,6 +386,9 @@ impl Player {
 
     /// Runs the steps since the last look again, looking after each.
     fn first_broken_step(&self) -> Option<Break> {
+        if !FULL {
+            return None;
+        }
         let (mut world, mut checker, mut view) = (**self.checkpoint.as_ref()?).clone();
         let last = self.world.as_ref()?.steps();
         let mut folded = world.trace().len();

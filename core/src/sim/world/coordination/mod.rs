@@ -11,10 +11,10 @@
 mod session;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use super::World;
 use super::agenda::{Happening, Life};
+use super::shared::make_mut;
 use super::{COORDINATION, NodeId};
 use crate::coordination::{
     ClientId, CoordinationEvent, CoordinationReply, LOG_PATH, SNAPSHOT_PATH, Service, ServiceInput,
@@ -121,7 +121,7 @@ impl CoordinationNode {
 
 impl World {
     pub(super) fn coordination_mut(&mut self) -> &mut CoordinationNode {
-        Arc::make_mut(&mut self.coordination)
+        make_mut(&mut self.coordination)
     }
 
     // ---- the service's machine

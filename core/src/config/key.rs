@@ -296,6 +296,11 @@ fn plain_decimal(text: &str) -> Option<f64> {
 
 /// A double as Java writes it: `0.5`, `1.0E7`.
 fn java_double(value: f64) -> String {
+    if !FULL {
+        // As `plain_decimal` reads them, since Rust's own writer brings tables along as its reader does.
+        let thousandths = (value * 1000.0) as u64;
+        return format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+    }
     if value == 0.0 || !value.is_finite() || (1e-3..1e7).contains(&value.abs()) {
         return format!("{value:?}");
     }

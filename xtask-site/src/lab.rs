@@ -38,6 +38,8 @@ fn compile() -> Result<()> {
         TARGET,
         "--profile",
         "web",
+        "--config",
+        &without_paths_of_this_machine(),
     ];
     let status = Command::new(cargo).args(arguments).current_dir(root()).status();
     match status {
@@ -45,6 +47,13 @@ fn compile() -> Result<()> {
         Ok(_) => Err(format!("`cargo {}` failed", arguments.join(" "))),
         Err(e) => Err(format!("cannot run cargo: {e}")),
     }
+}
+
+/// Panics name their place: in the sources of a crate, wherever Cargo has put them here.
+fn without_paths_of_this_machine() -> String {
+    let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| home + "/.cargo"));
+    let sources = home.unwrap_or_default() + "/registry/src";
+    format!("target.{TARGET}.rustflags = ['--remap-path-prefix={sources}=crates']")
 }
 
 /// The page's host is the browser, by way of bindings; a function wanted from elsewhere (`env`) is

@@ -35,12 +35,12 @@ pub enum Codec {
 impl Codec {
     pub const ALL: [Codec; 5] = [Self::None, Self::Gzip, Self::Snappy, Self::Lz4, Self::Zstd];
 
-    /// Those that this build can pack and unpack. The page has neither gzip nor zstd: what compression does
-    /// can be seen with the others, and each of the two weighs as much as a scene.
+    /// Those that this build can pack and unpack. The page has lz4: what compression does can be seen with
+    /// one codec, and gzip or zstd weighs as much as a scene.
     pub const HERE: &'static [Codec] = if FULL {
         &Self::ALL
     } else {
-        &[Self::None, Self::Snappy, Self::Lz4]
+        &[Self::None, Self::Lz4]
     };
 
     /// The number in bits 0 to 2 of a batch's attributes.
@@ -103,7 +103,7 @@ impl Compression {
         match self.codec {
             Codec::None => out.extend_from_slice(input),
             Codec::Gzip if FULL => self.gzip(input, out),
-            Codec::Snappy => snappy::compress(input, out),
+            Codec::Snappy if FULL => snappy::compress(input, out),
             Codec::Lz4 => lz4::compress(input, out),
             Codec::Zstd if FULL => zstd::compress(input, out),
             codec => unreachable!("a build without {} does not give it out", codec.name()),
@@ -176,7 +176,7 @@ impl Decompress for PureRust {
                 let decoder = flate2::bufread::MultiGzDecoder::new(input);
                 read_bounded(codec, decoder, limit, out)
             }
-            Codec::Snappy => snappy::decompress(input, limit, out),
+            Codec::Snappy if FULL => snappy::decompress(input, limit, out),
             Codec::Lz4 => lz4::decompress(input, limit, out),
             Codec::Zstd if FULL => zstd::decompress(input, limit, out),
             codec => Err(InvalidCompression::damaged(codec, "this build cannot unpack it")),

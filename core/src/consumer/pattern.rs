@@ -7,20 +7,25 @@
 use regex_lite::Regex;
 
 use super::error::ConsumerError;
+use crate::full::OnlyInFull;
 
 #[derive(Clone, Debug)]
 pub struct TopicPattern {
     text: String,
     whole: Regex,
+    _only_in_full: OnlyInFull,
 }
 
 impl TopicPattern {
     /// # Errors
-    /// It is no regular expression.
+    /// It is no regular expression, or the build has no groups, whose members alone subscribe.
     pub fn new(text: &str) -> Result<Self, ConsumerError> {
         let refused = |why: String| ConsumerError::InvalidPattern {
             pattern: text.to_owned(),
             why,
+        };
+        let Some(only_in_full) = OnlyInFull::get() else {
+            return Err(refused("this build has no groups".to_owned()));
         };
         if text.is_empty() {
             return Err(refused("it is empty".to_owned()));
@@ -31,6 +36,7 @@ impl TopicPattern {
         Ok(Self {
             text: text.to_owned(),
             whole,
+            _only_in_full: only_in_full,
         })
     }
 

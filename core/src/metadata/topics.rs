@@ -10,7 +10,7 @@ use super::placement::{self, Start, UsableBroker};
 use crate::config::{BrokerConfig, Settings, alter};
 use crate::coordination::Multi;
 use crate::error::{ErrorCode, Refused};
-use crate::ordered::OrderedSet;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Rng, Uuid};
 
 /// Most partitions that one topic may gain at a time.
@@ -285,9 +285,8 @@ fn assigned(brokers: &[UsableBroker], new: &NewTopic) -> Result<Vec<Vec<BrokerId
         let message = "A manual partition assignment was specified, but numPartitions was not set to -1.";
         return refuse(ErrorCode::InvalidRequest, message);
     }
-    let mut assignments = new.assignments.clone();
-    assignments.sort_by_key(|(index, _)| *index);
-    if assignments.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+    let assignments: OrderedMap<_, _> = new.assignments.iter().cloned().collect();
+    if assignments.len() < new.assignments.len() {
         let message = "Found multiple manual partition assignments for the same partition";
         return refuse(ErrorCode::InvalidReplicaAssignment, message);
     }
@@ -298,18 +297,18 @@ fn assigned(brokers: &[UsableBroker], new: &NewTopic) -> Result<Vec<Vec<BrokerId
         );
     }
     let mut factor = None;
-    for (_, replicas) in &assignments {
+    for replicas in assignments.values() {
         check_replicas(brokers, replicas, factor)?;
         factor = Some(replicas.len());
     }
     if (0..)
-        .zip(&assignments)
-        .any(|(expected, (index, _))| *index != expected)
+        .zip(assignments.keys())
+        .any(|(expected, index)| *index != expected)
     {
         let message = "partitions should be a consecutive 0-based integer sequence";
         return refuse(ErrorCode::InvalidReplicaAssignment, message);
     }
-    Ok(assignments.into_iter().map(|(_, replicas)| replicas).collect())
+    Ok(assignments.into_values().collect())
 }
 
 /// Whether a partition may be held by these brokers, with Kafka's words when not.

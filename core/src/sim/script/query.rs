@@ -12,7 +12,7 @@ use std::fmt;
 
 use super::command::{BrokerRef, NodeRef};
 use super::parse::{Bad, Words};
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::sim::World;
 use crate::sim::world::COORDINATION;
 use crate::sim::world::client::{ClientNode, Producer, Role};
@@ -167,11 +167,7 @@ impl Sight<'_> {
     fn isr(&self, partition: &TopicPartition) -> Option<String> {
         let leader = self.view.leader(partition)?;
         match &self.view.replica(leader, partition)?.role {
-            RoleView::Leader { isr, .. } => {
-                let mut isr = isr.clone();
-                isr.sort_unstable();
-                Some(list(&isr))
-            }
+            RoleView::Leader { isr, .. } => Some(list_in_order(isr)),
             _ => None,
         }
     }
@@ -287,6 +283,12 @@ impl Sight<'_> {
 }
 
 /// Brokers as scripts and fields write them.
+/// An ISR has no order of its own.
+pub(super) fn list_in_order(brokers: &[BrokerId]) -> String {
+    let in_order: OrderedSet<BrokerId> = brokers.iter().copied().collect();
+    list(&in_order.into_iter().collect::<Vec<_>>())
+}
+
 pub(super) fn list(brokers: &[BrokerId]) -> String {
     let ids: Vec<String> = brokers.iter().map(BrokerId::to_string).collect();
     ids.join(",")

@@ -5,7 +5,7 @@ use crate::sim::World;
 use crate::sim::invariants::named;
 use crate::sim::script::command::{Expectation, Wanted};
 use crate::sim::script::pattern::Pattern;
-use crate::sim::script::query::{NONE, list};
+use crate::sim::script::query::{NONE, list_in_order};
 
 impl Player {
     pub(super) fn expect(&mut self, expectation: &Expectation) -> Result<(), String> {
@@ -19,11 +19,7 @@ impl Player {
                     Wanted::None => NONE.to_owned(),
                     Wanted::Number(number) => number.to_string(),
                     Wanted::Broker(broker) => sight.broker(broker)?.to_string(),
-                    Wanted::Brokers(brokers) => {
-                        let mut brokers = brokers.clone();
-                        brokers.sort_unstable();
-                        list(&brokers)
-                    }
+                    Wanted::Brokers(brokers) => list_in_order(brokers),
                 };
                 let found = sight.answer(query)?;
                 if found == wanted {

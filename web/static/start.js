@@ -15,9 +15,15 @@ function tell(why) {
     const link = message.querySelector("a");
     link.hash = scene.dataset.link ?? location.hash;
     link.addEventListener("click", (event) => open(event, link.hash));
-    message.querySelector("button").addEventListener("click", (event) => open(event, ""));
+    message.querySelector("button").addEventListener("click", (event) => open(event, beginning(link.hash)));
     scene.replaceChildren(message);
   }
+}
+
+// The same scene from its start.
+function beginning(hash) {
+  const scene = new URLSearchParams(hash.slice(1)).get("scene");
+  return scene ? `#scene=${scene}` : "";
 }
 
 // Another `#` alone would not load a page that has stopped.

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use highwater_lab::annotate::annotate;
+use highwater_lab::cluster::{ClusterLab, SCENES};
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::link;
 use highwater_lab::steps;
 
 use crate::lab;
 use crate::layout::SCREENS;
-use crate::page::{DOWN, ENTER, Page, RIGHT, TAB};
+use crate::page::{DOWN, ENTER, FILES, PAGE_DOWN, Page, RIGHT, TAB};
 
 /// axe-core, as `cargo xtask test` fetched it.
 fn axe() -> String {
@@ -61,7 +62,7 @@ async fn is_for_everybody(page: &Page, what: &str) {
 /// Each moment, free play with its controls, opened bytes, the sheet of keys.
 async fn each_moment_is_for_everybody(page: &Page, (width, height): (u32, u32), dark: bool) {
     page.session.resize(width, height, dark).await;
-    page.go("").await;
+    page.go(FILES).await;
     page.session.script(&axe()).await;
     let at = |what: String| format!("{what} at {width} px, dark: {dark}");
     for moment in 0..lab().scene.moments() {
@@ -90,6 +91,34 @@ async fn axe_finds_nothing_at_any_width_in_any_theme() {
     for screen in SCREENS {
         for dark in [false, true] {
             each_moment_is_for_everybody(&page, screen, dark).await;
+        }
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_in_a_cluster() {
+    let page = Page::open().await;
+    for ((width, height), dark) in [((1440, 860), false), ((390, 844), true)] {
+        page.session.resize(width, height, dark).await;
+        // A colour that is still changing would be measured too soon.
+        let theme = if dark { "dark" } else { "light" };
+        let still = [
+            ("prefers-color-scheme", theme),
+            ("prefers-reduced-motion", "reduce"),
+        ];
+        page.session.media(&still).await;
+        for scene in SCENES {
+            page.go(&format!("scene={}", scene.name)).await;
+            page.session.script(&axe()).await;
+            let lab = ClusterLab::new(scene.name).expect("the scene can be played");
+            // The last press leads to free play.
+            for moment in 0..=lab.place().moments {
+                let found = page.session.script(VIOLATIONS).await;
+                let at = format!("{}, moment {moment} at {width} px", scene.name);
+                assert_eq!(found, serde_json::json!([]), "{at}");
+                page.session.press(PAGE_DOWN).await;
+            }
         }
     }
     page.close().await;

@@ -4,8 +4,10 @@
 //! has compared the two, and found nothing on the browser's console.
 
 mod access;
+mod cluster;
 mod layout;
 mod page;
+mod sheet;
 mod trouble;
 
 use fantoccini::Locator;
@@ -131,7 +133,7 @@ async fn a_link_opens_its_place_and_a_damaged_one_says_why() {
     page.click("Copy link").await;
     let hash = page.session.script("return location.hash").await;
     assert_eq!(hash, format!("#{link}"));
-    for damaged in [&link[..link.len() - 1], &link.replace("roll", "kill"), "nonsense"] {
+    for damaged in [&link[..link.len() - 1], &link.replace("roll", "kill")] {
         page.go(damaged).await;
         page.shows(&lab()).await;
         let notice = page.texts(".notice").await;

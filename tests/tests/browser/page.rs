@@ -9,7 +9,12 @@ use highwater_tests::browser::{Driver, Session};
 pub const TAB: &str = "\u{e004}";
 pub const ENTER: &str = "\u{e007}";
 pub const RIGHT: &str = "\u{e014}";
+pub const PAGE_UP: &str = "\u{e00e}";
+pub const PAGE_DOWN: &str = "\u{e00f}";
 pub const DOWN: &str = "\u{e015}";
+
+/// The link of the scene of a log's files.
+pub const FILES: &str = "scene=log-grows";
 
 /// A broker with its page, and a browser that has it open.
 pub struct Page {
@@ -29,7 +34,7 @@ impl Page {
             broker,
             _driver: driver,
         };
-        page.go("").await;
+        page.go(FILES).await;
         page
     }
 

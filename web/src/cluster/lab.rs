@@ -214,7 +214,7 @@ impl ClusterLab {
     }
 
     /// The run that moves here, and how far it is.
-    fn run_here(&self) -> Option<(&Run, usize)> {
+    pub(super) fn run_here(&self) -> Option<(&Run, usize)> {
         let stop = self.stop()?;
         let facts = self
             .event

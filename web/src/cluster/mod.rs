@@ -5,9 +5,10 @@
 //! Reading order: [`scenes`] which there are; [`run`] a script that was played, seen from any of its facts;
 //! [`timeline`] where a reader can stand, [`pace`] when that is on the screen, [`flight`] the messages in
 //! between; [`lab`] what the reader does, [`focus`] what the story points at, [`own`] a run of one's own,
-//! [`offer`] what can be done in it, [`jump`] looking ahead; [`outcome`] what a fault has cost; [`link`] all
-//! of it in one line.
+//! [`offer`] what can be done in it, [`jump`] looking ahead; [`outcome`] what a fault has cost, [`facts`]
+//! what happened in single facts; [`link`] all of it in one line.
 
+pub mod facts;
 pub mod flight;
 pub mod focus;
 pub mod jump;

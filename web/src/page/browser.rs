@@ -18,6 +18,22 @@ pub fn scenes() -> Vec<(Element, String)> {
         .collect()
 }
 
+/// The elements within one that a selector names.
+pub fn all(within: &Element, selector: &str) -> Vec<Element> {
+    let Ok(list) = within.query_selector_all(selector) else {
+        return Vec::new();
+    };
+    (0..list.length())
+        .filter_map(|at| list.item(at)?.dyn_into().ok())
+        .collect()
+}
+
+/// The system's user prefers that nothing moves.
+pub fn wants_no_motion() -> bool {
+    let query = gloo::utils::window().match_media("(prefers-reduced-motion: reduce)");
+    query.ok().flatten().is_some_and(|query| query.matches())
+}
+
 pub fn by_id(id: &str) -> Option<HtmlElement> {
     document().get_element_by_id(id)?.dyn_into().ok()
 }
@@ -26,6 +42,12 @@ pub fn by_id(id: &str) -> Option<HtmlElement> {
 pub fn address_hash() -> String {
     let hash = gloo::utils::window().location().hash().unwrap_or_default();
     hash.trim_start_matches('#').to_owned()
+}
+
+/// A value of a link's text: `scene=…&at=…`.
+pub fn part_of<'a>(link: &'a str, name: &str) -> Option<&'a str> {
+    let mut parts = link.split('&').filter_map(|part| part.split_once('='));
+    parts.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// Writes the link of the present place on the scene's element, where `start.js` finds it when the lab
@@ -42,13 +64,17 @@ pub fn copy_link(link: &str) {
         // The address is only a convenience: a browser that refuses still has the clipboard.
         let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&address));
     }
-    let address = window.location().href().unwrap_or_default();
-    let navigator = window.navigator();
-    // There is none on an insecure address; the link is in the address bar all the same.
+    copy(&window.location().href().unwrap_or_default());
+}
+
+/// Puts the text on the clipboard.
+pub fn copy(text: &str) {
+    let navigator = gloo::utils::window().navigator();
+    // There is none on an insecure address; a link is in the address bar all the same.
     if js_sys::Reflect::get(&navigator, &"clipboard".into()).is_ok_and(|clipboard| clipboard.is_undefined()) {
         return;
     }
-    let copied = navigator.clipboard().write_text(&address);
+    let copied = navigator.clipboard().write_text(text);
     wasm_bindgen_futures::spawn_local(async move {
         let _ = wasm_bindgen_futures::JsFuture::from(copied).await;
     });
@@ -104,12 +130,7 @@ pub fn rove(event: &KeyboardEvent) -> bool {
     let Ok(Some(group)) = active.closest("[data-group]") else {
         return false;
     };
-    let Ok(list) = group.query_selector_all("[data-rove]") else {
-        return false;
-    };
-    let elements: Vec<Element> = (0..list.length())
-        .filter_map(|at| list.item(at)?.dyn_into().ok())
-        .collect();
+    let elements = all(&group, "[data-rove]");
     let Some(at) = elements.iter().position(|element| *element == active) else {
         return false;
     };

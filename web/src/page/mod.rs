@@ -1,32 +1,20 @@
-//! The page's parts: [`app`] holds the state and puts the others together.
+//! The page's parts: [`scenes`] chooses what is shown; [`chrome`] is what stands around every picture;
+//! [`files`] and [`cluster`] are the two kinds of scene.
 
-mod app;
 mod browser;
-mod bytes;
-mod close_up;
-mod controls;
-mod footer;
-mod header;
-mod keys;
-mod marks;
-mod stage;
-mod steps;
-mod strip;
-
-use web_sys::Element;
-
-/// Puts a scene into an element.
-type Mount = fn(Element);
-
-/// The scenes by the name that an element asks for with `data-scene`.
-const SCENES: &[(&str, Mount)] = &[(highwater_lab::scene::NAME, app::mount)];
+mod chrome;
+mod cluster;
+mod files;
+mod scenes;
 
 pub fn start() {
     browser::tell_of_panics();
-    for (element, wanted) in browser::scenes() {
-        match SCENES.iter().find(|(name, _)| *name == wanted) {
-            Some((_, mount)) => mount(element),
-            None => element.set_text_content(Some(&format!("There is no scene `{wanted}`."))),
-        }
+    for (root, wanted) in browser::scenes() {
+        let props = scenes::Props {
+            root: root.clone(),
+            wanted: wanted.into(),
+            gallery: root.has_attribute("data-gallery"),
+        };
+        yew::Renderer::<scenes::Lab>::with_root_and_props(root, props).render();
     }
 }

@@ -8,8 +8,8 @@ use highwater_lab::say;
 use highwater_lab::strip::{BatchState, EntryView, Piece, SegmentView, TimeView};
 use yew::prelude::*;
 
-use super::browser::{handled, is_press};
 use super::strip::Strip;
+use crate::page::browser::{handled, is_press};
 
 /// How large the strip is drawn, in px.
 #[derive(Clone, Copy, PartialEq, Eq)]

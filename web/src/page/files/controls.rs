@@ -7,7 +7,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
 
-use super::app::Wishes;
+use super::Wishes;
 
 /// The moment from which on the story lets the reader turn the settings: both have been met by then.
 const SETTINGS_FROM: usize = 3;

@@ -6,7 +6,7 @@ use highwater_lab::picture::in_focus;
 use highwater_lab::steps::{Cell, Row, StepView};
 use yew::prelude::*;
 
-use super::app::Wishes;
+use super::Wishes;
 
 struct Cells<'a> {
     lab: &'a Lab,

@@ -1,53 +1,56 @@
 //! Keys for the whole page, and the sheet that lists them.
 
 use gloo::events::{EventListener, EventListenerOptions};
-use highwater_lab::lab::Wish;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent};
 use yew::prelude::*;
 
-use super::app::Wishes;
-use super::browser::{self, handled};
+use super::{Do, Passing};
+use crate::page::browser::{self, handled};
 
 const KEYS: &[(&str, &str)] = &[
-    (". → PageDown", "one step on"),
-    (", ← PageUp", "one step back"),
+    (". →", "one step on"),
+    (", ←", "one step back"),
+    ("PageDown, PageUp", "to the next moment of the story, and back"),
     ("p", "play, pause"),
     ("u", "undo my last action"),
+    ("b", "present: large, without tools"),
     ("Tab", "to the next group"),
-    ("arrows", "within a group: batches, entries, fields, answers"),
-    ("Enter", "look into the bytes of what has the focus"),
+    (
+        "arrows",
+        "within a group: what is in the picture, fields, answers",
+    ),
+    ("Enter", "choose what has the focus"),
     ("?", "this sheet"),
     ("Escape", "close what is open"),
 ];
 
 /// Keys that no element has taken.
 #[hook]
-pub fn use_keys(wishes: Wishes, playing: UseStateSetter<bool>, sheet: UseStateSetter<bool>) {
+pub fn use_keys(send: Callback<Do>, passing: Passing) {
+    let latest = use_mut_ref(|| (send.clone(), passing.clone()));
+    *latest.borrow_mut() = (send, passing);
     use_effect_with((), move |()| {
         let options = EventListenerOptions::enable_prevent_default();
         let listener =
             EventListener::new_with_options(&browser::document(), "keydown", options, move |event| {
                 if let Some(event) = event.dyn_ref::<KeyboardEvent>() {
-                    take(event, &wishes, &playing, &sheet);
+                    let (send, passing) = latest.borrow().clone();
+                    take(event, &send, &passing);
                 }
             });
         move || drop(listener)
     });
 }
 
-fn take(
-    event: &KeyboardEvent,
-    wishes: &Wishes,
-    playing: &UseStateSetter<bool>,
-    sheet: &UseStateSetter<bool>,
-) {
+fn take(event: &KeyboardEvent, send: &Callback<Do>, passing: &Passing) {
     if event.ctrl_key() || event.alt_key() || event.meta_key() || event.default_prevented() {
         return;
     }
     if event.key() == "Escape" {
-        close_sheet(sheet);
-        wishes.dispatch(Wish::Choose(None));
+        close_sheet(&passing.keys);
+        passing.present.set(false);
+        send.emit(Do::Close);
         return handled(event);
     }
     let target = event
@@ -57,14 +60,14 @@ fn take(
         return;
     }
     match event.key().as_str() {
-        "." | "ArrowRight" | "PageDown" => wishes.dispatch(Wish::Step),
-        "," | "ArrowLeft" | "PageUp" => wishes.dispatch(Wish::Back),
-        "p" => match browser::by_id("play") {
-            Some(button) => button.click(),
-            None => playing.set(false),
-        },
-        "u" => wishes.dispatch(Wish::Undo),
-        "?" => sheet.set(true),
+        "." | "ArrowRight" => send.emit(Do::Step),
+        "," | "ArrowLeft" => send.emit(Do::Back),
+        "PageDown" => send.emit(Do::NextMoment),
+        "PageUp" => send.emit(Do::PreviousMoment),
+        "p" if *passing.playing || browser::by_id("play").is_some() => send.emit(Do::Play),
+        "b" => passing.present.set(!*passing.present),
+        "u" => send.emit(Do::Undo),
+        "?" => passing.keys.set(true),
         _ => return,
     }
     handled(event);
@@ -74,14 +77,14 @@ fn take(
 fn takes_keys(element: &Element, key: &str) -> bool {
     match element.tag_name().as_str() {
         "INPUT" if element.get_attribute("type").as_deref() == Some("range") => {
-            !matches!(key, "." | "," | "?")
+            !matches!(key, "." | "," | "?" | "PageUp" | "PageDown")
         }
         "INPUT" | "SELECT" => true,
         _ => false,
     }
 }
 
-fn close_sheet(sheet: &UseStateSetter<bool>) {
+fn close_sheet(sheet: &UseStateHandle<bool>) {
     sheet.set(false);
     if browser::by_id("sheet").is_some()
         && let Some(button) = browser::by_id("keys")

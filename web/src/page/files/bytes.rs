@@ -13,8 +13,8 @@ use wasm_bindgen::JsCast;
 use web_sys::Element;
 use yew::prelude::*;
 
-use super::app::Wishes;
-use super::browser;
+use super::Wishes;
+use crate::page::browser;
 
 /// A file to take home.
 #[derive(Clone, PartialEq)]

@@ -4,7 +4,7 @@ use highwater_lab::lab::Lab;
 use highwater_lab::picture::Picture;
 use yew::prelude::*;
 
-use super::app::Wishes;
+use super::Wishes;
 use super::{steps, strip};
 
 pub fn view(lab: &Lab, wishes: &Wishes, width: u32) -> Html {

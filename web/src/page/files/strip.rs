@@ -12,7 +12,7 @@ use highwater_lab::say;
 use highwater_lab::strip::{BatchState, Piece, SegmentView};
 use yew::prelude::*;
 
-use super::app::Wishes;
+use super::Wishes;
 use super::close_up;
 use super::marks::Sizes;
 

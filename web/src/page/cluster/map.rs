@@ -1,0 +1,176 @@
+//! The map: who is there, by shape, and what is on its way between them.
+//!
+//! Requests are filled, answers hollow; what a cut link holds is dashed. Between two steps the messages
+//! fly: [`flight`](super::flight) moves them.
+
+use std::rc::Rc;
+
+use highwater_core::stage::{CutLink, Figure, Message, Shape, Stage, State, Way};
+use yew::prelude::*;
+
+use super::flight::{self, Flown, GHOSTS};
+use super::places::{Places, Point, Size, is_client, message_size};
+
+/// A stage, the same if it is the same value in memory.
+#[derive(Clone)]
+pub struct SharedStage(pub Rc<Stage>);
+
+impl PartialEq for SharedStage {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+pub struct Props {
+    pub stage: SharedStage,
+    pub size: Size,
+    /// Keys of the figures that the story speaks of.
+    pub focus: Vec<AttrValue>,
+    /// What flies to the next step, if it does now.
+    pub flown: Option<Flown>,
+}
+
+#[component]
+pub fn Map(props: &Props) -> Html {
+    let stage = &*props.stage.0;
+    let places = Places::of(&stage.figures, props.size);
+    let at_rest = places.messages(&stage.messages);
+    let picture = use_node_ref();
+    flight::use_flight(&picture, &props.stage, &props.flown, &places);
+    let idle = stage.idle.say();
+    html! {
+        <figure class={classes!("map", props.flown.is_some().then_some("flying"))}>
+            <svg ref={picture} width={props.size.width.to_string()} height={props.size.height.to_string()}
+                role="group" aria-label="The cluster">
+                { links(stage, &places) }
+                { for stage.cut_links.iter().filter_map(|link| cut(link, &places)) }
+                { for stage.figures.iter().filter_map(|figure| {
+                    let focus = props.focus.iter().any(|key| *key == figure.key());
+                    figure_view(figure, &places, focus)
+                }) }
+                { for stage.messages.iter().zip(&at_rest).map(|(message, place)| message_view(message, *place)) }
+                { for (0..GHOSTS).map(|_| html! { <g class="ghost" aria-hidden="true"><rect rx="14" /><text y="5" /></g> }) }
+            </svg>
+            <figcaption>
+                if let Some(idle) = idle {
+                    <span data-say="idle">{ idle }</span>
+                }
+            </figcaption>
+        </figure>
+    }
+}
+
+/// Who talks with whom.
+fn links(stage: &Stage, places: &Places) -> Html {
+    let mut path = String::new();
+    for (at, from) in stage.figures.iter().enumerate() {
+        for to in &stage.figures[at + 1..] {
+            let talk = from.shape == Shape::Broker || to.shape == Shape::Broker;
+            if let (true, Some(a), Some(b)) = (talk, places.node(from.node), places.node(to.node)) {
+                path += &format!("M{:.0} {:.0}L{:.0} {:.0}", a.0.x, a.0.y, b.0.x, b.0.y);
+            }
+        }
+    }
+    html! { <path class="links" d={path} /> }
+}
+
+fn cut(link: &CutLink, places: &Places) -> Option<Html> {
+    let (from, to) = (
+        places.way(link.from, link.to, 0.0)?,
+        places.way(link.from, link.to, 1.0)?,
+    );
+    let middle = places.way(link.from, link.to, 0.5)?;
+    let Point { x, y } = middle;
+    Some(html! {
+        <g class="cut-link" role="img" aria-label={link.say()} data-say={link.key()}>
+            <path class="away" d={format!("M{:.0} {:.0}L{:.0} {:.0}", from.x, from.y, to.x, to.y)} />
+            <path class="cross" d={format!("M{:.0} {:.0}l14 14m-14 0l14 -14", x - 7.0, y - 7.0)} />
+        </g>
+    })
+}
+
+fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
+    let (Point { x, y }, size) = places.node(figure.node)?;
+    let (left, top) = (x - size.width / 2.0, y - size.height / 2.0);
+    let (right, bottom) = (x + size.width / 2.0, y + size.height / 2.0);
+    let shape = match figure.shape {
+        Shape::Broker => html! {
+            <rect x={left.to_string()} y={top.to_string()} width={size.width.to_string()} height={size.height.to_string()} rx="10" />
+        },
+        Shape::Coordination => {
+            let path = format!(
+                "M{} {top}H{}L{right} {y}L{} {bottom}H{}L{left} {y}Z",
+                left + 14.0,
+                right - 14.0,
+                right - 14.0,
+                left + 14.0
+            );
+            html! { <path class="shape" d={path} /> }
+        }
+        Shape::Producer => html! {
+            <rect x={left.to_string()} y={top.to_string()} width={size.width.to_string()} height={size.height.to_string()} />
+        },
+        Shape::Consumer => html! {
+            <rect x={left.to_string()} y={top.to_string()} width={size.width.to_string()} height={size.height.to_string()} rx="28" />
+        },
+    };
+    let state = match figure.state {
+        State::Up => None,
+        State::Paused => Some("paused"),
+        State::Crashed => Some("down"),
+    };
+    let note = figure.note.iter().flat_map(|note| note.split("; "));
+    let below: Vec<&str> = match (figure.state, figure.controller) {
+        (State::Crashed, _) => vec!["down"],
+        (State::Paused, _) => vec!["paused"],
+        (State::Up, true) => vec!["controller"],
+        (State::Up, false) => note.collect(),
+    };
+    let name_y = y + 5.0 - below.len() as f64 * 8.0;
+    let class = classes!(
+        "figure",
+        state,
+        focus.then_some("focus"),
+        is_client(figure.shape).then_some("client")
+    );
+    Some(html! {
+        <g {class} role="img" aria-label={figure.say()} data-say={figure.key()} data-rove="" tabindex="-1">
+            { shape }
+            if figure.leads.is_some() {
+                <path class="crown" d={format!("M{} {}v-13l5.5 6l5.5 -9l5.5 9l5.5 -6v13z", x - 11.0, top - 3.0)} />
+            }
+            if figure.state == State::Crashed {
+                <path class="cross" d={format!("M{} {}L{} {}M{} {}L{} {}", left + 8.0, top + 5.0, right - 8.0, bottom - 5.0, left + 8.0, bottom - 5.0, right - 8.0, top + 5.0)} />
+            }
+            <text class="name" x={x.to_string()} y={name_y.to_string()}>{ &figure.name }</text>
+            { for below.iter().enumerate().map(|(nth, line)| html! {
+                <text class="second" x={x.to_string()} y={(name_y + 18.0 + nth as f64 * 15.0).to_string()}>{ *line }</text>
+            }) }
+        </g>
+    })
+}
+
+fn message_view(message: &Message, place: Point) -> Html {
+    let size = message_size(&message.name);
+    html! {
+        <g key={message.packet} class={message_class(message)} role="img" aria-label={message.say()} data-say={message.key()}
+            data-rove="" tabindex="-1" transform={transform(place)}>
+            <rect x={(-size.width / 2.0).to_string()} y={(-size.height / 2.0).to_string()} width={size.width.to_string()} height={size.height.to_string()} rx="14" />
+            <text y="5">{ &message.name }</text>
+        </g>
+    }
+}
+
+pub fn message_class(message: &Message) -> String {
+    let way = match message.way {
+        Way::Request => "request",
+        Way::Answer => "answer",
+    };
+    let held = if message.held { " held" } else { "" };
+    format!("message {way}{held}")
+}
+
+pub fn transform(place: Point) -> String {
+    format!("translate({:.1} {:.1})", place.x, place.y)
+}

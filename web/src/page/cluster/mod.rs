@@ -1,0 +1,231 @@
+//! A scene whose world is a cluster: the map and the log grid, or two grids side by side.
+//!
+//! Everything shown is of a run of the core, played by [`highwater_lab::cluster`]; here it is only drawn.
+//!
+//! Reading order: [`side`] one run; [`grid`] the log grid; [`map`] the map, [`places`] where things stand on it, [`flight`]
+//! what flies; [`play`] time on the screen; [`free`] what the reader can do alone, [`facts`] what happened
+//! in single facts, with their code.
+
+mod facts;
+mod flight;
+mod free;
+mod grid;
+mod map;
+mod places;
+mod play;
+mod side;
+
+use std::rc::Rc;
+
+use highwater_lab::cluster::{ClusterLab, SideView, Wish};
+use wasm_bindgen::JsCast;
+use web_sys::Element;
+use yew::prelude::*;
+
+use self::side::Side;
+use super::browser;
+use super::chrome::{self, Shown, keys};
+use super::scenes::SceneProps;
+
+/// The lab as yew keeps it; `Err` when the scene itself cannot be played.
+#[derive(Clone)]
+pub struct State(Result<ClusterLab, String>);
+
+impl Reducible for State {
+    type Action = Wish;
+
+    fn reduce(self: Rc<Self>, wish: Wish) -> Rc<Self> {
+        match &self.0 {
+            Ok(lab) => Rc::new(Self(Ok(lab.after(wish)))),
+            Err(_) => self,
+        }
+    }
+}
+
+/// Where wishes go.
+pub type Wishes = UseReducerDispatcher<State>;
+
+/// From this width on there is a map beside the grid, and two grids stand side by side.
+const WIDE_PX: u32 = 900;
+/// What the picture's signs mean.
+const LEGEND: &str = "HW: high watermark, what is below it this replica knows to be safe (solid border). \
+    LEO: the end of its log. Small number and colour: leader epoch. ✓: a producer was told.";
+
+#[derive(Clone, PartialEq, Properties)]
+pub struct Props {
+    /// The scene's name.
+    pub name: &'static str,
+    pub scene: SceneProps,
+}
+
+#[component]
+pub fn Scene(props: &Props) -> Html {
+    let state = use_reducer(|| first_state(props.name, &props.scene.link));
+    let width = chrome::use_width();
+    let passing = chrome::use_passing();
+    let turned = use_state(|| None::<usize>);
+    let (send, flown) = play::use_play(&state, &passing);
+    keys::use_keys(send.clone(), passing.clone());
+    free::use_search(&state);
+    let lab = match &state.0 {
+        Ok(lab) => lab,
+        Err(why) => return html! { <main><p>{ format!("This scene cannot be told: {why}.") }</p></main> },
+    };
+    let shown = shown(lab);
+    browser::remember_link(&props.scene.root, &shown.link);
+    let stage_width = width.saturating_sub(chrome::padding(width));
+    let sides = lab.sides();
+    let side = |at: usize, side_width: u32| {
+        sides.get(at).map(|side| Side {
+            lab,
+            at,
+            side,
+            has_heading: true,
+            stop: at == 0,
+            width: side_width,
+        })
+    };
+    let half = stage_width.saturating_sub(side::GAP_PX) / 2;
+    let picture = match sides.len() {
+        1 if width >= WIDE_PX => side(0, stage_width).map(|side| side.with_map(flown)),
+        1 => side(0, stage_width).map(|side| side.alone()),
+        _ if width >= WIDE_PX => Some(html! {
+            <div class="sides">
+                { for (0..sides.len()).filter_map(|at| Some(side(at, half)?.alone())) }
+            </div>
+        }),
+        _ => {
+            let at = turned.unwrap_or(lab.speaks()).min(sides.len().saturating_sub(1));
+            let shown = side(at, stage_width).map(|side| Side {
+                has_heading: false,
+                stop: true,
+                ..side
+            });
+            Some(html! { <>{ switch(&sides, at, &turned) }{ for shown.map(|side| side.alone()) }</> })
+        }
+    };
+    let picture = html! {
+        <>
+            <Pointed legend={lab.is_story()}>{ for picture }</Pointed>
+            if !lab.is_story() {
+                { free::view(lab, &state.dispatcher()) }
+                <facts::Facts facts={lab.facts_here()} />
+            }
+        </>
+    };
+    chrome::view(&shown, &send, &passing, classes!("cluster"), picture)
+}
+
+/// Which of two sides is shown, where only one has room: the one that the story speaks of, or the one
+/// that the reader turned to.
+fn switch(sides: &[SideView], at: usize, turned: &UseStateHandle<Option<usize>>) -> Html {
+    let button = |(nth, side): (usize, &SideView)| {
+        let choose = {
+            let turned = turned.setter();
+            Callback::from(move |_: MouseEvent| turned.set(Some(nth)))
+        };
+        let name = side.heading.split(':').next().unwrap_or(&side.heading);
+        html! {
+            <button data-rove="" aria-pressed={(nth == at).to_string()}
+                tabindex={if nth == at { "0" } else { "-1" }} onclick={choose}>{ name }</button>
+        }
+    };
+    html! {
+        <div class="switch" role="group" aria-label="Which run" data-group="">
+            { for sides.iter().enumerate().map(button) }
+        </div>
+    }
+}
+
+fn first_state(name: &str, link: &str) -> State {
+    State(ClusterLab::new(name).map(|lab| match link {
+        "" => lab,
+        link => lab.after(Wish::Open(link.to_owned())),
+    }))
+}
+
+fn shown(lab: &ClusterLab) -> Shown {
+    let place = lab.place();
+    let (step, is_story) = (place.step, lab.is_story());
+    let prediction = lab.prediction().filter(|_| place.moment_steps.contains(&step));
+    Shown {
+        title: lab.info().title.to_owned(),
+        question: lab.info().question.to_owned(),
+        place: match place.moment {
+            Some(moment) => format!("moment {} of {}", moment + 1, place.moments),
+            None => format!("on your own, step {step} of {}", place.last_step),
+        },
+        opening: is_story && step == 0,
+        is_story,
+        link: lab.link(),
+        notice: lab.notice.clone(),
+        verdict: lab.verdict(),
+        sentence: lab.sentence(),
+        can_play: is_story && prediction.is_none(),
+        prediction,
+        guessed: lab.guess(),
+        button: lab.button(),
+        at: step,
+        last: place.last_step,
+        dots: place.moment_steps,
+        // A step beyond the end goes on alone.
+        can_step: true,
+        can_undo: lab.can_undo(),
+        summary: Some(summary(lab, step)),
+    }
+}
+
+/// What has just changed, when it is no moment; else what became of the promises.
+fn summary(lab: &ClusterLab, step: usize) -> String {
+    let said = match lab.change() {
+        Some(change) => change,
+        None => lab.summary(),
+    };
+    match lab.quiet(step) {
+        Some(quiet) => format!("{quiet} · {said}"),
+        None => said,
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct PointedProps {
+    children: Html,
+    /// Says what the signs mean while nothing is pointed at.
+    legend: bool,
+}
+
+/// The stage as one group; below it, in words, what the pointer or the focus is on.
+#[component]
+fn Pointed(props: &PointedProps) -> Html {
+    let said = use_state(|| None::<String>);
+    let legend = || props.legend.then(|| LEGEND.to_owned());
+    let point = |said: &UseStateHandle<Option<String>>, target: Option<web_sys::EventTarget>| {
+        let element = target.and_then(|target| target.dyn_into::<Element>().ok());
+        let marked = element.and_then(|element| element.closest("[data-say]").ok().flatten());
+        let text = marked.and_then(|element| element.get_attribute("aria-label"));
+        if **said != text {
+            said.set(text);
+        }
+    };
+    let over = {
+        let said = said.clone();
+        Callback::from(move |event: MouseEvent| point(&said, event.target()))
+    };
+    let focus = {
+        let said = said.clone();
+        Callback::from(move |event: FocusEvent| point(&said, event.target()))
+    };
+    let leave = {
+        let said = said.setter();
+        Callback::from(move |_: MouseEvent| said.set(None))
+    };
+    html! {
+        <>
+            <section id="stage" role="group" aria-label="The cluster's logs" data-group=""
+                onmouseover={over} onfocusin={focus} onmouseleave={leave}>
+                { props.children.clone() }
+            </section>
+            <p class="pointed" aria-hidden="true">{ (*said).clone().or_else(legend) }</p>
+        </>
+    }
+}

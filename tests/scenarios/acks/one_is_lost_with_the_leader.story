@@ -23,25 +23,12 @@ choice   {told.base_offset} = no | It was on the dead leader alone.
 | - yes, for it was acknowledged: A follower has only what it has fetched, and it had not fetched that record.
 | + no: It was on the dead leader alone.
 
-moment   noticed
-when     CoordinationChanged
-say      For {since died} ms nobody could know. Then the broker's session with the coordination service runs out, and its node
-         there vanishes.
-focus    tree broker:{died.broker}
-| For 1852 ms nobody could know. Then the broker's session with the coordination service runs out, and its node there vanishes.
-
-moment   elected
-when     Elected reason=Offline
-say      The controller, broker {at}, looks through the replicas in their order. Broker {died.broker} is dead; broker {leader} lives
-         and is in the ISR. It is elected, whatever its log has.
-focus    broker:{at} broker:{leader} isr
-| The controller, broker 3, looks through the replicas in their order. Broker 1 is dead; broker 2 lives and is in the ISR. It is elected, whatever its log has.
-
 moment   led
 when     LeadershipTaken
 say      Broker {at} leads in epoch {epoch}. Its log ends at offset {start_offset}: it never had the record. The promise is broken,
          and nobody will tell the producer.
 focus    row:{at} promises
+button   Produce the next record
 | Broker 2 leads in epoch 1. Its log ends at offset 5: it never had the record. The promise is broken, and nobody will tell the producer.
 
 moment   rewritten
@@ -49,6 +36,7 @@ when     RecordsAcknowledged first=6
 say      The next record takes the same place, offset {base_offset}, in epoch {led.epoch}. The producer is told that this one is
          safe, as it was told before.
 focus    row:{led.at} promises
+button   Restart broker {died.broker}
 | The next record takes the same place, offset 5, in epoch 1. The producer is told that this one is safe, as it was told before.
 
 moment   cut

@@ -11,7 +11,7 @@ use super::{CutLink, Figure, Folded, IsrHolder, IsrLine, Shape, Stage, StageOpti
 use crate::ordered::OrderedSet;
 use crate::trace::{COORDINATION, ClientKind, NodeId};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
-use crate::view::{BrokerView, ClientView, ClusterView, PartitionMemory, ReplicaView, RoleView};
+use crate::view::{BrokerView, ClientView, ClusterView, PartitionMemory, PromiseRun, ReplicaView, RoleView};
 
 /// Columns behind the last record, so that a next one has its place.
 const SPARE_COLUMNS: Offset = 2;
@@ -122,12 +122,13 @@ impl Fold<'_> {
         Some(Record { number, epoch })
     }
 
-    fn is_acknowledged(&self, offset: Offset, epoch: LeaderEpoch) -> bool {
+    /// What a producer was told of the record.
+    fn promise_of(&self, offset: Offset, epoch: LeaderEpoch) -> Option<&PromiseRun> {
         let promises = self.memory.map(PartitionMemory::promises);
         promises
             .into_iter()
             .flatten()
-            .any(|made| made.epoch == epoch && (made.base..=made.last).contains(&offset))
+            .find(|made| made.epoch == epoch && (made.base..=made.last).contains(&offset))
     }
 
     // ---- columns
@@ -226,7 +227,9 @@ impl Fold<'_> {
             .cut_from(actor.broker, offset)
             .filter(|cut| Some(*cut) != record);
         let shown = record.or(cut)?;
-        let acknowledged = self.is_acknowledged(offset, shown.epoch);
+        let promise = self.promise_of(offset, shown.epoch);
+        let is_gone = promise.is_some() && !self.is_on_a_live_replica(offset, shown.epoch);
+        let is_broken = promise.is_some_and(|made| made.broken);
         let segment_before = replica.batches.at(offset - 1).map(|before| before.segment);
         Some(Cell {
             broker: actor.broker,
@@ -234,8 +237,9 @@ impl Fold<'_> {
             record,
             cut,
             committed: record.is_some() && offset < replica.high_watermark,
-            acknowledged,
-            lost: acknowledged && !self.is_on_a_live_replica(offset, shown.epoch),
+            acknowledged: promise.is_some(),
+            in_doubt: is_gone && !is_broken,
+            lost: is_gone && is_broken,
             first_of_batch: batch.is_some_and(|batch| batch.base == offset),
             first_of_segment: batch.is_some_and(|batch| {
                 batch.base == offset && segment_before.is_some_and(|before| before != batch.segment)

@@ -17,6 +17,8 @@ pub struct Message {
     pub to: NodeId,
     pub from_name: String,
     pub to_name: String,
+    /// Kafka's name of the request, or of the request that it answers.
+    pub api: String,
     /// As a reader says it: `fetch from 5`, `3 records`, `stored at 5`.
     pub name: String,
     pub way: Way,
@@ -62,6 +64,7 @@ impl Message {
         let (name, way) = named.or_else(|| wanted_fetch(view, partition, sent))?;
         Some(Self {
             packet,
+            api: api_of(sent).0.to_owned(),
             from: sent.from,
             to: sent.to,
             from_name: names.of_node(sent.from),
@@ -76,15 +79,27 @@ impl Message {
         format!("message:{}", self.packet)
     }
 
+    /// `Fetch request`, `Produce answer`.
+    pub fn api_line(&self) -> String {
+        let way = match self.way {
+            Way::Request => "request",
+            Way::Answer => "answer",
+        };
+        format!("{} {way}", self.api)
+    }
+
     pub fn say(&self) -> String {
+        let (api, held) = (
+            self.api_line(),
+            if self.held { ", held by a cut link" } else { "" },
+        );
         let Self {
             name,
             from_name,
             to_name,
             ..
         } = self;
-        let held = if self.held { ", held by a cut link" } else { "" };
-        format!("{name}, on its way from {from_name} to {to_name}{held}")
+        format!("{name}: a {api} on its way from {from_name} to {to_name}{held}")
     }
 }
 
@@ -99,12 +114,17 @@ impl Idle {
     }
 }
 
+/// Kafka's name of the request, and which way the packet goes.
+fn api_of(packet: &PacketView) -> (&str, Way) {
+    match packet.what.strip_suffix(ANSWER) {
+        Some(api) => (api, Way::Answer),
+        None => (&packet.what, Way::Request),
+    }
+}
+
 /// What a reader calls the packet; `None` when it is idle, or is about another partition.
 fn name(packet: &PacketView, partition: &TopicPartition, names: &Names) -> Option<(String, Way)> {
-    let (api, way) = match packet.what.strip_suffix(ANSWER) {
-        Some(api) => (api, Way::Answer),
-        None => (packet.what.as_str(), Way::Request),
-    };
+    let (api, way) = api_of(packet);
     let mut about = packet.carries.iter();
     let about = about.find(|carried| carried.partition() == partition);
     let name = match about {

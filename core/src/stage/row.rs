@@ -79,7 +79,9 @@ pub struct Cell {
     pub committed: bool,
     /// A producer was told that it is safe: a check mark.
     pub acknowledged: bool,
-    /// Acknowledged, and no live replica has it any more.
+    /// Acknowledged, and no live replica has it: whoever leads next decides what becomes of it.
+    pub in_doubt: bool,
+    /// Acknowledged, and a leader took office without it; no live replica has it.
     pub lost: bool,
     /// A batch begins here, and a segment.
     pub first_of_batch: bool,
@@ -188,6 +190,9 @@ impl Cell {
         }
         if self.acknowledged {
             said += ", acknowledged";
+        }
+        if self.in_doubt {
+            said += ", on no live replica";
         }
         if self.lost {
             said += ", lost";

@@ -305,7 +305,7 @@ fn a_fetch_is_idle_until_there_is_something_to_fetch() {
     assert_eq!(stage.idle.count, 0);
     assert_eq!(
         stage.messages[0].say(),
-        "fetch from 0, on its way from broker 2 to broker 1"
+        "fetch from 0: a Fetch request on its way from broker 2 to broker 1"
     );
     telling.world(WorldFact::LinkCut { from: 2, to: 1 });
     assert!(telling.stage(0).messages[0].held);

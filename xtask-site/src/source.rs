@@ -7,7 +7,7 @@ use crate::{Result, at, compress, root};
 
 const CORE: &str = "core/src";
 /// What emits a fact: a file without any of these is never asked for.
-const EMITS: [&str; 3] = ["emit(", "note(", "timer_due("];
+const EMITS: [&str; 4] = ["emit(", "note(", "timer_due(", "high_watermark_moved("];
 /// Only tests.
 const TESTS: [&str; 3] = ["tests", "tests.rs", "testing.rs"];
 

@@ -50,8 +50,8 @@ focus    row:{at} promises
 | Right, broker 4 leads in epoch 2 from offset 4: it has the record. The same faults, and the promise is kept.
 
 moment   returned
-when     LeaderFollowed at={died.broker}
-say      Right, broker {at} is back, and asks where its last epoch ended. It ended there for the leader too, so nothing is cut,
-         and all three agree.
-focus    row:{at} promises
-| Right, broker 2 is back, and asks where its last epoch ended. It ended there for the leader too, so nothing is cut, and all three agree.
+when     IsrChanged partition_epoch=4
+say      Right, broker {died.broker} is back, and asked where its last epoch ended. It ended there for the leader too, so nothing
+         was cut: all three have the same, and are in sync.
+focus    row:{died.broker} promises isr
+| Right, broker 2 is back, and asked where its last epoch ended. It ended there for the leader too, so nothing was cut: all three have the same, and are in sync.

@@ -71,6 +71,26 @@ pub const SCENES: &[SceneInfo] = &[
             ),
         ],
     },
+    SceneInfo {
+        name: "leo-hw-isr",
+        title: "LEO, HW and the ISR",
+        question: "When does a replica know that a record is safe?",
+        order: Order::OneAfterTheOther,
+        sides: &[side!(
+            "What each replica of orders-0 holds",
+            "replication/leo_hw_and_isr"
+        )],
+    },
+    SceneInfo {
+        name: "who-leads",
+        title: "Who leads now?",
+        question: "A leader dies. Who decides who is next, and by what?",
+        order: Order::OneAfterTheOther,
+        sides: &[
+            side!("Only from the ISR", "election/who_leads"),
+            side!("Unclean election is on", "election/who_leads_unclean"),
+        ],
+    },
 ];
 
 /// The scene of that name.

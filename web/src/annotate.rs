@@ -37,6 +37,13 @@ pub struct Annotated {
     pub left_out: usize,
 }
 
+/// A file to take home.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    pub name: String,
+    pub bytes: Bytes,
+}
+
 /// `from..to` within the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -47,6 +54,21 @@ pub struct Field {
 }
 
 impl Annotated {
+    /// As many of the bytes as are shown, with the fields that lie in them.
+    pub fn of(file: String, from: u64, bytes: &Bytes, fields: Vec<Field>) -> Self {
+        let left_out = bytes.len().saturating_sub(MOST_BYTES);
+        Self {
+            file,
+            from,
+            fields: fields
+                .into_iter()
+                .filter(|field| field.to <= MOST_BYTES)
+                .collect(),
+            bytes: bytes.slice(..bytes.len() - left_out),
+            left_out,
+        }
+    }
+
     /// Which field a byte belongs to.
     pub fn field_at(&self, at: usize) -> Option<usize> {
         self.fields
@@ -101,17 +123,8 @@ pub fn annotate(host: &LogOnMemoryDisk, chosen: Chosen) -> Option<Annotated> {
         FileKind::TimeIndex => time_entry_fields(&bytes, base),
         _ => batch_fields(&bytes),
     };
-    let left_out = bytes.len().saturating_sub(MOST_BYTES);
-    Some(Annotated {
-        file: crate::strip::file_name(base, kind),
-        from,
-        fields: fields
-            .into_iter()
-            .filter(|field| field.to <= MOST_BYTES)
-            .collect(),
-        bytes: bytes.slice(..bytes.len() - left_out),
-        left_out,
-    })
+    let file = crate::strip::file_name(base, kind);
+    Some(Annotated::of(file, from, &bytes, fields))
 }
 
 fn active(host: &LogOnMemoryDisk, base: Offset) -> Option<&highwater_core::log::segment::Indexer> {

@@ -130,7 +130,8 @@ const FOCUS: &str = r"
     const foot = document.querySelector('footer'), wrong = [];
     const name = element.getAttribute('aria-label') ?? element.id ?? element.textContent;
     if (box.top < 0 || box.bottom > innerHeight) wrong.push(`out of sight: ${name}`);
-    if (!foot.contains(element) && box.bottom > foot.getBoundingClientRect().top) wrong.push(`under the foot: ${name}`);
+    const cover = foot.getBoundingClientRect();
+    if (!foot.contains(element) && box.bottom > cover.top && box.top < cover.bottom) wrong.push(`under the foot: ${name}`);
     const marked = [element, ...element.querySelectorAll('rect, .box')].some(part => {
         const style = getComputedStyle(part);
         return parseFloat(style.strokeWidth) >= 4 || (style.outlineStyle === 'solid' && parseFloat(style.outlineWidth) >= 3);

@@ -99,6 +99,8 @@ const CLUSTER_LAYOUT: &str = r"
             const range = document.createRange();
             range.selectNodeContents(node);
             for (const rect of range.getClientRects()) {
+                // What is cut short by its own box is no text beyond it.
+                if (style.overflowX === 'hidden') Object.assign(rect, { x: Math.max(rect.x, box.x), width: Math.min(rect.right, box.right) - Math.max(rect.x, box.x) });
                 if (rect.left < -0.5 || rect.right > document.documentElement.clientWidth + 0.5) wrong.push(`leaves the window: ${name(element)}`);
                 // Letters are lower than their line.
                 const thin = rect.height * 0.22;

@@ -6,6 +6,7 @@
 mod access;
 mod cluster;
 mod layout;
+mod opened;
 mod page;
 mod sheet;
 mod trouble;

@@ -72,6 +72,11 @@ impl Page {
         let path = format!("//button[normalize-space()='{text}']");
         let button = self.session.client.find(Locator::XPath(&path)).await;
         let button = button.unwrap_or_else(|error| panic!("no button {text}: {error}"));
+        // The foot lies over what is far down.
+        let center = "arguments[0].scrollIntoView({ block: 'center' })";
+        let argument = serde_json::to_value(&button).expect("an element");
+        let scrolled = self.session.client.execute(center, vec![argument]).await;
+        scrolled.unwrap_or_else(|error| panic!("scroll to {text}: {error}"));
         button
             .click()
             .await

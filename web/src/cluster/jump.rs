@@ -18,9 +18,11 @@ pub enum JumpTo {
     Isr,
     /// A promise that is no more kept.
     Loss,
+    /// An invariant that does not hold.
+    Broken,
 }
 
-/// Whether it has happened between the two stops.
+/// Whether it has happened between the two stops, as far as the stage shows it.
 pub fn is_there(to: JumpTo, before: &Stop, now: &Stop) -> bool {
     let pairs = before.sides.iter().zip(&now.sides);
     pairs
@@ -30,6 +32,8 @@ pub fn is_there(to: JumpTo, before: &Stop, now: &Stop) -> bool {
             JumpTo::HighWatermark => high_watermarks(before) != high_watermarks(now),
             JumpTo::Isr => before.isrs != now.isrs,
             JumpTo::Loss => not_kept(now) > not_kept(before),
+            // No stage shows it: the run knows.
+            JumpTo::Broken => false,
         })
 }
 
@@ -40,6 +44,7 @@ pub fn none_of(to: JumpTo) -> &'static str {
         JumpTo::HighWatermark => "No move of a high watermark",
         JumpTo::Isr => "No change of the ISR",
         JumpTo::Loss => "No loss",
+        JumpTo::Broken => "No broken invariant",
     }
 }
 

@@ -21,6 +21,7 @@ use highwater_core::sim::story::{Story, Teller, Told};
 use highwater_core::stage::Stage;
 
 use super::jump::JumpTo;
+use super::opened::{self, Opened};
 use super::own::Own;
 use super::pace;
 use super::run::Run;
@@ -69,6 +70,8 @@ pub struct ClusterLab {
     guesses: Vec<Option<usize>>,
     beside: bool,
     search: Option<Search>,
+    /// Bytes of this place.
+    opened: Option<Rc<Opened>>,
     /// Something to be said besides the sentence.
     pub notice: Option<String>,
 }
@@ -102,6 +105,10 @@ pub enum Wish {
     Searching,
     /// A link's text, as behind the `#`.
     Open(String),
+    /// Show the bytes behind an element of that side, as its key names it.
+    Choose(usize, String),
+    /// Show them no more.
+    Close,
 }
 
 /// A side that is shown.
@@ -154,6 +161,7 @@ impl ClusterLab {
             undo: Vec::new(),
             beside: false,
             search: None,
+            opened: None,
             notice: None,
         })
     }
@@ -231,10 +239,14 @@ impl ClusterLab {
     pub fn after(&self, wish: Wish) -> Self {
         let mut next = self.clone();
         next.notice = None;
+        next.opened = None;
         if wish != Wish::Searching {
             next.search = None;
         }
-        if !matches!(wish, Wish::Event | Wish::EventBack) {
+        if !matches!(
+            wish,
+            Wish::Event | Wish::EventBack | Wish::Choose(..) | Wish::Close
+        ) {
             next.event = None;
         }
         match wish {
@@ -256,6 +268,8 @@ impl ClusterLab {
             Wish::Jump(to) => next.jump(to),
             Wish::Searching => next.go_on_searching(),
             Wish::Open(text) => next.open(&text),
+            Wish::Choose(side, key) => next.choose(side, &key),
+            Wish::Close => {}
         }
         next
     }
@@ -341,6 +355,35 @@ impl ClusterLab {
             *guess = Some(choice);
         }
         self.next_moment();
+    }
+
+    fn choose(&mut self, side: usize, key: &str) {
+        let opened = self.side_here(side);
+        let opened = opened.and_then(|(run, facts)| opened::open(run, facts, key));
+        if opened.is_none() {
+            self.notice = Some("Of this there are no bytes to show here.".to_owned());
+        }
+        self.opened = opened.map(Rc::new);
+    }
+
+    /// What the reader has opened here.
+    pub fn opened(&self) -> Option<Rc<Opened>> {
+        self.opened.clone()
+    }
+
+    /// A side's run, and how far it is.
+    fn side_here(&self, side: usize) -> Option<(&Run, usize)> {
+        let stop = self.stop()?;
+        if side == stop.moved {
+            return self.run_here();
+        }
+        match self.own() {
+            Some(own) => {
+                let run = self.scene.runs.get(own.side)?;
+                Some((run, run.facts_at(stop.ms)))
+            }
+            None => Some((self.scene.runs.get(side)?, stop.sides.get(side)?.facts)),
+        }
     }
 
     fn before(&self) -> Before {

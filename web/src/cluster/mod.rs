@@ -5,21 +5,25 @@
 //! Reading order: [`scenes`] which there are; [`run`] a script that was played, seen from any of its facts;
 //! [`timeline`] where a reader can stand, [`pace`] when that is on the screen, [`flight`] the messages in
 //! between; [`lab`] what the reader does, [`focus`] what the story points at, [`own`] a run of one's own,
-//! [`offer`] what can be done in it, [`jump`] looking ahead; [`outcome`] what a fault has cost, [`facts`]
-//! what happened in single facts; [`link`] all of it in one line.
+//! [`offer`] what can be done in it, [`jump`] looking ahead; [`outcome`] what a fault has cost, [`events`]
+//! what happened in single facts, [`state`] what there is now, [`opened`] in bytes; [`link`] all of it in one
+//! line, [`svg`] as a picture.
 
-pub mod facts;
+pub mod events;
 pub mod flight;
 pub mod focus;
 pub mod jump;
 pub mod lab;
 pub mod link;
 pub mod offer;
+pub mod opened;
 pub mod outcome;
 pub mod own;
 pub mod pace;
 pub mod run;
 pub mod scenes;
+pub mod state;
+pub mod svg;
 pub mod timeline;
 
 pub use flight::Flight;

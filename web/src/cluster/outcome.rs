@@ -26,7 +26,7 @@ pub fn outcome(run: &Run, facts: usize, now: &Stage) -> Option<String> {
     }
     cost.extend(without_leader(run, fault, facts, &before, now));
     let cost = match cost.is_empty() {
-        true => "nothing".to_owned(),
+        true => "nothing so far".to_owned(),
         false => cost.join(", "),
     };
     Some(format!(
@@ -100,11 +100,10 @@ fn without_leader(run: &Run, fault: usize, facts: usize, before: &Stage, now: &S
     if !is_led(now) && run.ms_at(facts) == since {
         return None;
     }
+    let duration = |ms| duration(ms).replace(' ', "\u{a0}");
     if !is_led(now) {
-        return Some(format!(
-            "nobody leads since {}",
-            duration(run.ms_at(facts) - since)
-        ));
+        let since = duration(run.ms_at(facts) - since);
+        return Some(format!("nobody leads since {since}"));
     }
     let taken = (fault..facts).find(|&at| {
         let event = run.event(at);
@@ -144,8 +143,16 @@ pub fn summary(stage: &Stage) -> String {
         let promises = stage.promises.iter();
         promises.filter(|promise| promise.state == PromiseState::Broken)
     };
+    let doubted = stage.promises.iter();
+    let doubted = doubted.filter(|promise| promise.state == PromiseState::InDoubt);
     let said = match broken().count() {
-        0 => return "every promise is kept".to_owned(),
+        0 => {
+            return match doubted.count() {
+                0 => "every promise is kept".to_owned(),
+                1 => "1 promise in doubt".to_owned(),
+                count => format!("{count} promises in doubt"),
+            };
+        }
         1 => "1 promise broken".to_owned(),
         count => format!("{count} promises broken"),
     };

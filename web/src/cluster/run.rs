@@ -4,14 +4,19 @@
 //! going back costs no more than going on. What a reader does at a place is done in another run, which
 //! begins with the same lines up to there and goes on by itself ([`Run::until`], [`Run::then`]).
 //!
+//! A simulated world cannot be copied here. Runs that go on share the one that they have come to, each
+//! knowing how far it goes; the latest drives it on, and one that goes on from an earlier place plays its
+//! lines again in a world of its own.
+//!
 //! Invariants
 //! - a run never changes; one that goes on is another
 //! - the lines of a run, written out, are a script that `highwater sim` plays to the same facts
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
+use highwater_core::sim::World;
 use highwater_core::sim::host::EPOCH_MS;
-use highwater_core::sim::script::Sight;
 use highwater_core::sim::script::command::{Command, Expectation, Line, Script};
 use highwater_core::sim::script::player::{Look, Player};
 use highwater_core::sim::story::Teller;
@@ -26,19 +31,50 @@ const CHECKPOINT_EVERY: usize = 256;
 /// A script that was played.
 #[derive(Clone, Debug)]
 pub struct Run {
-    player: Rc<Player>,
-    lines: Vec<Played>,
+    source: Source,
+    lines: Vec<Rc<Played>>,
     /// The view before fact 0, before fact 256, and so on.
-    checkpoints: Rc<Vec<ClusterView>>,
+    checkpoints: Vec<Rc<ClusterView>>,
     partition: TopicPartition,
+    breaks: Vec<Break>,
 }
 
-/// A line, and how far the run was before it.
+/// What has played it.
 #[derive(Clone, Debug)]
+enum Source {
+    /// To the end of a story: nobody drives it on.
+    Told(Rc<Player>),
+    Live(Rc<RefCell<Live>>),
+}
+
+/// A player that is driven on.
+#[derive(Debug)]
+struct Live {
+    player: Player,
+    /// Lines that it has played; `None` when one has failed, and nobody can go on from there.
+    lines: Option<usize>,
+}
+
+/// An invariant that broke.
+#[derive(Clone, Debug)]
+struct Break {
+    /// Facts at the end of the step that broke it.
+    facts: usize,
+    name: &'static str,
+    why: String,
+}
+
+/// A line, and what came of it.
+#[derive(Debug)]
 struct Played {
     command: Command,
+    /// Facts before it.
     facts: usize,
-    steps: usize,
+    events: Vec<Event>,
+    /// Those that change what is seen, by their number in the run.
+    visible: Vec<usize>,
+    /// How many facts there were after each step of the world.
+    ends: Vec<usize>,
 }
 
 impl Run {
@@ -49,67 +85,51 @@ impl Run {
             player = player.telling(teller);
         }
         let commands = script.lines.iter().filter_map(|line| line.command.clone());
-        Self::carry_on(player, Vec::new(), Vec::new(), commands.collect())
+        let mut past = Past::default();
+        past.play(&mut player, commands.collect())?;
+        player.finish().map_err(|failure| failure.to_string())?;
+        let partition = stage::subject(player.view()).ok_or("the script makes no topic")?;
+        Ok(past.run(Source::Told(Rc::new(player)), partition))
     }
 
     /// The run that goes on with this.
     pub fn then(&self, command: Command) -> Result<Self, String> {
-        let (player, lines) = ((*self.player).clone(), self.lines.clone());
-        Self::carry_on(player, lines, (*self.checkpoints).clone(), vec![command])
+        let Source::Live(live) = &self.source else {
+            return self.until(self.facts())?.then(command);
+        };
+        if live.borrow().lines != Some(self.lines.len()) {
+            let commands = self.lines.iter().map(|line| line.command.clone());
+            return self.again(commands.collect())?.then(command);
+        }
+        let mut past = Past {
+            lines: self.lines.clone(),
+            checkpoints: self.checkpoints.clone(),
+            breaks: self.breaks.clone(),
+        };
+        let mut driven = live.borrow_mut();
+        driven.lines = None;
+        past.play(&mut driven.player, vec![command])?;
+        driven.lines = Some(past.lines.len());
+        Ok(past.run(self.source.clone(), self.partition.clone()))
     }
 
     /// A run of its own that is the same up to the place, to the end of the step that it lies in.
     pub fn until(&self, facts: usize) -> Result<Self, String> {
-        let commands = self.commands_until(facts);
-        Self::carry_on(player(), Vec::new(), Vec::new(), commands)
+        self.again(self.commands_until(facts))
     }
 
-    fn carry_on(
-        mut player: Player,
-        mut lines: Vec<Played>,
-        checkpoints: Vec<ClusterView>,
-        commands: Vec<Command>,
-    ) -> Result<Self, String> {
-        for command in commands {
-            // What breaks is expected, in the script's own words: the run is to be seen to its end.
-            let broken = player.broken().map(|(name, _)| name.to_owned());
-            if let Some(name) = broken
-                && !matches!(&command, Command::Expect(Expectation::Broken(..)))
-            {
-                carry_out(
-                    &mut player,
-                    &mut lines,
-                    Command::Expect(Expectation::Broken(name, None)),
-                )?;
-            }
-            carry_out(&mut player, &mut lines, command)?;
-        }
-        if player.teller().is_some() {
-            player.finish().map_err(|failure| failure.to_string())?;
-        }
-        let partition = stage::subject(player.view()).ok_or("the script makes no topic")?;
-        let mut run = Self {
-            player: Rc::new(player),
-            lines,
-            checkpoints: Rc::default(),
-            partition,
+    /// These lines, some of this run's, in a world of their own.
+    fn again(&self, commands: Vec<Command>) -> Result<Self, String> {
+        let mut player = player();
+        let mut past = Past::default();
+        past.play(&mut player, commands)?;
+        let live = Live {
+            player,
+            lines: Some(past.lines.len()),
         };
-        run.checkpoints = Rc::new(run.fold(checkpoints));
-        Ok(run)
-    }
-
-    /// The checkpoints, with those that are still missing behind these.
-    fn fold(&self, mut checkpoints: Vec<ClusterView>) -> Vec<ClusterView> {
-        let mut view = checkpoints.pop().unwrap_or_default();
-        for at in checkpoints.len() * CHECKPOINT_EVERY..self.facts() {
-            if at % CHECKPOINT_EVERY == 0 {
-                checkpoints.push(view.clone());
-            }
-            if let Some(event) = self.event(at) {
-                view.apply(event);
-            }
-        }
-        checkpoints
+        // The topic may not be made yet.
+        let partition = self.partition.clone();
+        Ok(past.run(Source::Live(Rc::new(RefCell::new(live))), partition))
     }
 
     pub fn partition(&self) -> &TopicPartition {
@@ -118,12 +138,19 @@ impl Run {
 
     /// The last place.
     pub fn facts(&self) -> usize {
-        self.player.world().map_or(0, |world| world.trace().len())
+        self.lines.last().map_or(0, |line| line.facts + line.events.len())
+    }
+
+    /// The line that a fact came of.
+    fn line_of(&self, at: usize) -> Option<&Played> {
+        let begun = self.lines.partition_point(|line| line.facts <= at);
+        self.lines.get(begun.checked_sub(1)?).map(|line| &**line)
     }
 
     /// A fact, counted from 0.
     pub fn event(&self, at: usize) -> Option<&Event> {
-        self.player.world()?.trace().get(at)
+        let line = self.line_of(at)?;
+        line.events.get(at - line.facts)
     }
 
     /// Virtual time since the run began, when so many facts were there.
@@ -132,26 +159,46 @@ impl Run {
         last.map_or(0, |event| event.at_ms - EPOCH_MS)
     }
 
-    /// The facts that change what is seen, by their number.
-    pub fn visible(&self) -> &[usize] {
-        self.player.visible()
+    /// How many facts there are by that time.
+    pub fn facts_at(&self, ms: Millis) -> usize {
+        let later = |at: &usize| self.ms_at(at + 1) > ms;
+        (0..self.facts()).find(later).unwrap_or(self.facts())
+    }
+
+    /// Looks into the world as it is now: at the run's end, if the run has just been played.
+    pub fn with_world<R>(&self, look: impl FnOnce(&World) -> Option<R>) -> Option<R> {
+        match &self.source {
+            Source::Told(player) => look(player.world()?),
+            Source::Live(live) => look(live.borrow().player.world()?),
+        }
+    }
+
+    /// The invariants that broke before the place, each with what was seen.
+    pub fn broken_until(&self, facts: usize) -> impl Iterator<Item = (&'static str, &str)> {
+        let so_far = self.breaks.iter().filter(move |broke| broke.facts <= facts);
+        so_far.map(|broke| (broke.name, &*broke.why))
+    }
+
+    /// Whether the fact changes what is seen.
+    pub fn is_visible(&self, at: usize) -> bool {
+        let line = self.line_of(at);
+        line.is_some_and(|line| line.visible.binary_search(&at).is_ok())
     }
 
     /// The story that is told of the run.
     pub fn teller(&self) -> Option<&Teller> {
-        self.player.teller()
-    }
-
-    /// Names and questions, at the run's end.
-    pub fn sight(&self) -> Option<Sight<'_>> {
-        self.player.look()
+        match &self.source {
+            Source::Told(player) => player.teller(),
+            Source::Live(_) => None,
+        }
     }
 
     /// The cluster as it was after so many facts.
     pub fn view_at(&self, facts: usize) -> ClusterView {
         let facts = facts.min(self.facts());
         let nearest = (facts / CHECKPOINT_EVERY).min(self.checkpoints.len().saturating_sub(1));
-        let mut view = self.checkpoints.get(nearest).cloned().unwrap_or_default();
+        let checkpoint = self.checkpoints.get(nearest);
+        let mut view = checkpoint.map_or_else(ClusterView::default, |view| (**view).clone());
         for at in nearest * CHECKPOINT_EVERY..facts {
             if let Some(event) = self.event(at) {
                 view.apply(event);
@@ -193,14 +240,13 @@ impl Run {
     /// The lines from that one on; steps in a row as one line.
     fn merged(&self, from: usize) -> Vec<Command> {
         let mut all: Vec<Command> = Vec::new();
-        for (at, played) in self.lines.iter().enumerate().skip(from) {
-            let is_step = matches!(played.command, Command::Step(_) | Command::StepVisible);
-            let next = self.lines.get(at + 1);
-            let steps = next.map_or(self.player.step_ends().len(), |next| next.steps) - played.steps;
+        for line in self.lines.iter().skip(from) {
+            let is_step = matches!(line.command, Command::Step(_) | Command::StepVisible);
+            let steps = line.ends.len() as u64;
             match all.last_mut() {
-                Some(Command::Step(before)) if is_step => *before += steps as u64,
-                _ if is_step => all.push(Command::Step(steps as u64)),
-                _ => all.push(played.command.clone()),
+                Some(Command::Step(before)) if is_step => *before += steps,
+                _ if is_step => all.push(Command::Step(steps)),
+                _ => all.push(line.command.clone()),
             }
         }
         all
@@ -208,29 +254,112 @@ impl Run {
 
     /// Hash of the first facts: equal beginnings have equal ones.
     pub fn hash_until(&self, facts: usize) -> u64 {
-        let world = self.player.world();
-        world.map_or(0, |world| world.trace().hash_until(facts))
+        let hash = self.with_world(|world| Some(world.trace().hash_until(facts)));
+        hash.unwrap_or_default()
     }
 
     /// The lines that lead to the place; of one that only waits, as many steps as it took to get there.
     fn commands_until(&self, facts: usize) -> Vec<Command> {
         let mut commands = Vec::new();
-        for (at, played) in self.lines.iter().enumerate() {
-            let next = self.lines.get(at + 1).map_or(self.facts(), |next| next.facts);
-            let begins_later = played.facts >= facts && facts > 0 && !played.command.is_setup();
-            if begins_later && next > played.facts {
+        for line in &self.lines {
+            let next = line.facts + line.events.len();
+            let begins_later = line.facts >= facts && facts > 0 && !line.command.is_setup();
+            if begins_later && next > line.facts {
                 break;
             }
-            if next <= facts || !waits(&played.command) {
-                commands.push(played.command.clone());
+            if next <= facts || !waits(&line.command) {
+                commands.push(line.command.clone());
                 continue;
             }
-            let ends = self.player.step_ends().get(played.steps..).unwrap_or_default();
-            let whole = ends.partition_point(|&end| end < facts);
+            let whole = line.ends.partition_point(|&end| end < facts);
             commands.push(Command::Step(whole as u64 + 1));
             break;
         }
         commands
+    }
+}
+
+/// What there is of a run that goes on.
+#[derive(Default)]
+struct Past {
+    lines: Vec<Rc<Played>>,
+    checkpoints: Vec<Rc<ClusterView>>,
+    breaks: Vec<Break>,
+}
+
+impl Past {
+    fn play(&mut self, player: &mut Player, commands: Vec<Command>) -> Result<(), String> {
+        for command in commands {
+            // What breaks is expected, in the script's own words: the run is to be seen to its end.
+            let broken = player.broken().map(|(name, _)| name.to_owned());
+            if let Some(name) = broken
+                && !matches!(&command, Command::Expect(Expectation::Broken(..)))
+            {
+                self.carry_out(player, Command::Expect(Expectation::Broken(name, None)))?;
+            }
+            self.carry_out(player, command)?;
+            self.breaks.extend(player.broken().map(|(name, why)| Break {
+                facts: player.world().map_or(0, |world| world.trace().len()),
+                name,
+                why: why.to_owned(),
+            }));
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, player: &mut Player, command: Command) -> Result<(), String> {
+        let facts = player.world().map_or(0, |world| world.trace().len());
+        let (visible, steps) = (player.visible().len(), player.step_ends().len());
+        let line = Line {
+            number: self.lines.len() + 1,
+            text: command.to_string(),
+            command: Some(command.clone()),
+            golden: Vec::new(),
+        };
+        player.play_line(&line).map_err(|failure| failure.why)?;
+        let world = player.world();
+        self.lines.push(Rc::new(Played {
+            command,
+            facts,
+            events: world.map_or_else(Vec::new, |world| world.trace().since(facts).cloned().collect()),
+            visible: player.visible()[visible..].to_vec(),
+            ends: player.step_ends()[steps..].to_vec(),
+        }));
+        Ok(())
+    }
+
+    fn run(self, source: Source, partition: TopicPartition) -> Run {
+        let mut run = Run {
+            source,
+            lines: self.lines,
+            checkpoints: self.checkpoints,
+            partition,
+            breaks: self.breaks,
+        };
+        run.fold();
+        run
+    }
+}
+
+impl Run {
+    /// Adds the checkpoints that are still missing.
+    fn fold(&mut self) {
+        let known = self.checkpoints.len().saturating_sub(1);
+        let mut view = match self.checkpoints.pop() {
+            Some(last) => Rc::unwrap_or_clone(last),
+            None => ClusterView::default(),
+        };
+        for at in known * CHECKPOINT_EVERY..self.facts() {
+            if at % CHECKPOINT_EVERY == 0 {
+                self.checkpoints.push(Rc::new(view.clone()));
+            }
+            if let Some(event) = self.event(at) {
+                view.apply(event);
+            }
+        }
+        if self.checkpoints.is_empty() {
+            self.checkpoints.push(Rc::new(view));
+        }
     }
 }
 
@@ -250,22 +379,4 @@ fn waits(command: &Command) -> bool {
             | Command::Settle
             | Command::Packet { .. }
     )
-}
-
-fn carry_out(player: &mut Player, lines: &mut Vec<Played>, command: Command) -> Result<(), String> {
-    let facts = player.world().map_or(0, |world| world.trace().len());
-    let steps = player.step_ends().len();
-    let line = Line {
-        number: lines.len() + 1,
-        text: command.to_string(),
-        command: Some(command.clone()),
-        golden: Vec::new(),
-    };
-    player.play_line(&line).map_err(|failure| failure.why)?;
-    lines.push(Played {
-        command,
-        facts,
-        steps,
-    });
-    Ok(())
 }

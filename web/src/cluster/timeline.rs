@@ -230,7 +230,7 @@ pub fn stops(run: &Run, from: usize, to: usize) -> Vec<SideStop> {
         view.apply(event);
         let facts = at + 1;
         let moment = told.iter().position(|told| told.facts == facts);
-        let is_visible = run.visible().binary_search(&at).is_ok();
+        let is_visible = run.is_visible(at);
         if !is_visible && moment.is_none() && facts != from {
             continue;
         }

@@ -2,49 +2,20 @@
 
 use std::rc::Rc;
 
-use highwater_core::disk::ReadAt;
-use highwater_core::log::names::FileKind;
-use highwater_core::sim::log_on_memory_disk::DIR;
-use highwater_lab::annotate::Annotated;
-use highwater_lab::lab::{Lab, Wish};
+use highwater_lab::annotate::{Annotated, Field, File};
 use highwater_lab::say;
-use highwater_lab::strip::file_name;
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 use yew::prelude::*;
 
-use super::Wishes;
-use crate::page::browser;
-
-/// A file to take home.
-#[derive(Clone, PartialEq)]
-pub struct File {
-    pub name: String,
-    pub bytes: bytes::Bytes,
-}
-
-/// The files of the chosen segment as they are on the disk.
-pub fn files(lab: &Lab) -> Rc<Vec<File>> {
-    let (Some(world), Some(chosen)) = (lab.world(), lab.chosen) else {
-        return Rc::default();
-    };
-    let host = world.host();
-    let kinds = [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex];
-    let files = kinds.into_iter().filter_map(|kind| {
-        let name = file_name(chosen.segment(), kind);
-        let path = format!("{}/{name}", host.path());
-        let len = host.disk().len(DIR, &path).ok()?;
-        let bytes = host.disk().read_at(DIR, &path, 0, len as usize).ok()?;
-        Some(File { name, bytes })
-    });
-    Rc::new(files.collect())
-}
+use super::browser;
 
 #[derive(Clone, PartialEq, Properties)]
 pub struct Props {
     pub shown: Rc<Annotated>,
-    pub disk: Rc<Vec<File>>,
-    pub wishes: Wishes,
+    /// The files that they lie in.
+    pub files: Rc<Vec<File>>,
+    pub close: Callback<MouseEvent>,
     pub narrow: bool,
 }
 
@@ -52,10 +23,6 @@ pub struct Props {
 pub fn Bytes(props: &Props) -> Html {
     let lit = use_state(|| None::<usize>);
     let shown = &props.shown;
-    let close = {
-        let wishes = props.wishes.clone();
-        Callback::from(move |_: MouseEvent| wishes.dispatch(Wish::Choose(None)))
-    };
     let hover = {
         let (lit, shown) = (lit.setter(), shown.clone());
         Callback::from(move |event: MouseEvent| {
@@ -73,9 +40,9 @@ pub fn Bytes(props: &Props) -> Html {
             <h2>
                 <b>{ &shown.file }</b>
                 <span>{ format!("{} bytes from byte {}", say::number(shown.bytes.len() as u64), say::number(shown.from)) }</span>
-                <button onclick={close}>{ "Close" }</button>
+                <button onclick={props.close.clone()}>{ "Close" }</button>
             </h2>
-            <p class="downloads">{ for props.disk.iter().map(download) }</p>
+            <p class="downloads">{ for props.files.iter().map(download) }</p>
             <div class="two">
                 <div class="hex" aria-hidden="true" onmouseover={hover}>{ for rows(shown, *lit, props.narrow) }</div>
                 { fields(shown, &lit) }
@@ -123,7 +90,7 @@ fn rows(shown: &Annotated, lit: Option<usize>, narrow: bool) -> Vec<Html> {
 }
 
 fn fields(shown: &Annotated, lit: &UseStateHandle<Option<usize>>) -> Html {
-    let field = |(nth, field): (usize, &highwater_lab::annotate::Field)| {
+    let field = |(nth, field): (usize, &Field)| {
         let light = {
             let lit = lit.setter();
             move || lit.set(Some(nth))

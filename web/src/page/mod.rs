@@ -1,7 +1,8 @@
 //! The page's parts: [`scenes`] chooses what is shown; [`chrome`] is what stands around every picture;
-//! [`files`] and [`cluster`] are the two kinds of scene.
+//! [`files`] and [`cluster`] are the two kinds of scene, and [`bytes`] what both open.
 
 mod browser;
+mod bytes;
 mod chrome;
 mod cluster;
 mod files;

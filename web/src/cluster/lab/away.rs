@@ -3,6 +3,7 @@
 use super::{At, ClusterLab};
 use crate::cluster::link::{self, Spot};
 use crate::cluster::offer::{self, Offer};
+use crate::cluster::svg;
 
 impl ClusterLab {
     /// A link to this place.
@@ -23,6 +24,11 @@ impl ClusterLab {
     pub(super) fn hash(&self) -> u64 {
         let here = self.run_here();
         here.map_or(0, |(run, facts)| run.hash_until(facts))
+    }
+
+    /// What is seen here, as an SVG.
+    pub fn svg(&self) -> String {
+        svg::picture(self.scene.info.title, &self.sentence(), &self.sides())
     }
 
     /// The run as a script, which `highwater sim` plays.

@@ -40,9 +40,7 @@ impl ClusterLab {
             .collect();
         if self.beside {
             let run = &self.scene.runs[own.side];
-            let facts = (0..run.facts())
-                .take_while(|&at| run.ms_at(at + 1) <= stop.ms)
-                .count();
+            let facts = run.facts_at(stop.ms);
             let stage = Rc::new(run.stage_at(facts, facts));
             shown.push(self.side(run, facts, &stage, "The story's run, at the same time", false));
         }

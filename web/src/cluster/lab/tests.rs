@@ -5,7 +5,7 @@ use highwater_core::sim::story::{MOST_FOCUS, MOST_WORDS};
 use highwater_core::stage::Stage;
 
 use super::*;
-use crate::cluster::{SCENES, focus, jump, link};
+use crate::cluster::{SCENES, focus, link};
 
 fn labs() -> impl Iterator<Item = ClusterLab> {
     SCENES.iter().map(|scene| ClusterLab::new(scene.name).unwrap())
@@ -296,12 +296,26 @@ fn a_jump_finds_what_comes_or_says_that_nothing_does() {
         slices += 1;
     }
     assert!(own.notice.is_none(), "{:?}", own.notice);
-    assert!(jump::is_there(
-        JumpTo::LeaderChange,
-        &own.stops()[own.step_now() - 1],
-        own.stop().unwrap()
-    ));
+    let (before, now) = (&own.stops()[own.step_now() - 1], own.stop().unwrap());
+    assert!(own.has_come(JumpTo::LeaderChange, before, now));
     assert!(slices > 1, "one slice is no search");
+}
+
+#[test]
+fn a_broken_invariant_is_found_and_named() {
+    let start = lab("log-is-cut-back");
+    assert!(start.invariants_here().iter().all(|held| held.broken.is_none()));
+    let broken = start.after(Wish::Jump(JumpTo::Broken));
+    assert_eq!(broken.notice, None);
+    let named = broken
+        .invariants_here()
+        .into_iter()
+        .find(|held| held.broken.is_some());
+    assert_eq!(named.unwrap().name, "committed-stays");
+    // It broke in the step that brought this moment.
+    assert_eq!(broken.place().moment, at_moment(&start, "led").place().moment);
+    let none = lab("it-was-safe").after(Wish::Jump(JumpTo::Broken));
+    assert!(none.notice.unwrap().starts_with("No broken invariant"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::page::browser::{self, handled};
 const KEYS: &[(&str, &str)] = &[
     (". →", "one step on"),
     (", ←", "one step back"),
+    ("> <", "one single fact on, one back"),
     ("PageDown, PageUp", "to the next moment of the story, and back"),
     ("p", "play, pause"),
     ("u", "undo my last action"),
@@ -62,6 +63,8 @@ fn take(event: &KeyboardEvent, send: &Callback<Do>, passing: &Passing) {
     match event.key().as_str() {
         "." | "ArrowRight" => send.emit(Do::Step),
         "," | "ArrowLeft" => send.emit(Do::Back),
+        ">" => send.emit(Do::Event),
+        "<" => send.emit(Do::EventBack),
         "PageDown" => send.emit(Do::NextMoment),
         "PageUp" => send.emit(Do::PreviousMoment),
         "p" if *passing.playing || browser::by_id("play").is_some() => send.emit(Do::Play),

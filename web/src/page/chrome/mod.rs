@@ -18,6 +18,9 @@ use super::browser;
 pub enum Do {
     Step,
     Back,
+    /// The same by single facts, where a step is several.
+    Event,
+    EventBack,
     NextMoment,
     PreviousMoment,
     GoTo(usize),

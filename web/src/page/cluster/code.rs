@@ -1,59 +1,19 @@
-//! What has just happened, fact by fact; and for the chosen one the code that decided it, from the source
-//! that this page was built from.
+//! The code that decided a fact, from the source that this page was built from.
 
 use gloo::net::http::Request;
-use highwater_lab::cluster::facts::FactView;
+use highwater_lab::cluster::events::FactView;
 use highwater_lab::code;
 use yew::platform::spawn_local;
 use yew::prelude::*;
 
 #[derive(Clone, PartialEq, Properties)]
-pub struct Props {
-    pub facts: Vec<FactView>,
-}
-
-#[component]
-pub fn Facts(props: &Props) -> Html {
-    let chosen = use_state(|| None::<usize>);
-    let found = props.facts.iter().find(|fact| Some(fact.at) == *chosen);
-    let last = props.facts.last().map(|fact| fact.at);
-    let stop = found.map(|fact| fact.at).or(last);
-    let fact = |fact: &FactView| {
-        let (at, is_chosen) = (fact.at, Some(fact.at) == *chosen);
-        let choose = {
-            let chosen = chosen.setter();
-            Callback::from(move |_: MouseEvent| chosen.set((!is_chosen).then_some(at)))
-        };
-        html! {
-            <li>
-                <button data-rove="" tabindex={if stop == Some(at) { "0" } else { "-1" }}
-                    aria-pressed={is_chosen.to_string()} onclick={choose}>
-                    <span class="ms">{ format!("{} ms", fact.ms) }</span>
-                    <span class="who">{ &fact.who }</span>
-                    <span>{ &fact.text }</span>
-                </button>
-            </li>
-        }
-    };
-    html! {
-        <section class="facts" aria-label="What has just happened">
-            <h2>{ "What has just happened" }</h2>
-            <ol data-group="">{ for props.facts.iter().rev().map(fact) }</ol>
-            if let Some(found) = found {
-                <Code fact={found.clone()} />
-            }
-        </section>
-    }
-}
-
-#[derive(Clone, PartialEq, Properties)]
-struct CodeProps {
-    fact: FactView,
+pub struct CodeProps {
+    pub fact: FactView,
 }
 
 /// The function around the place that emitted the fact, with that line marked.
 #[component]
-fn Code(props: &CodeProps) -> Html {
+pub fn Code(props: &CodeProps) -> Html {
     let source = use_state(|| None::<(String, Result<String, String>)>);
     let file = props.fact.site.as_ref().map(|(file, _)| file.clone());
     {
@@ -68,8 +28,6 @@ fn Code(props: &CodeProps) -> Html {
         });
     }
     let fact = &props.fact;
-    let because = fact.because.as_ref();
-    let because = because.map(|because| html! { <p>{ format!("It follows from: {because}") }</p> });
     let text = match (&fact.site, &*source) {
         (Some((file, line)), Some((loaded, Ok(text)))) if loaded == file => {
             excerpt(text, *line as usize, &fact.name)
@@ -80,7 +38,6 @@ fn Code(props: &CodeProps) -> Html {
     };
     html! {
         <div class="code">
-            { because }
             if let Some((file, line)) = &fact.site {
                 <p class="soft">{ format!("{}, decided in {file}, line {line}:", fact.name) }</p>
             }

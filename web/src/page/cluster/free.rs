@@ -9,11 +9,12 @@ use yew::prelude::*;
 use super::{State, Wishes};
 use crate::page::browser;
 
-const JUMPS: [(JumpTo, &str); 4] = [
+const JUMPS: [(JumpTo, &str); 5] = [
     (JumpTo::LeaderChange, "change of leader"),
     (JumpTo::HighWatermark, "move of a high watermark"),
     (JumpTo::Isr, "change of the ISR"),
     (JumpTo::Loss, "loss"),
+    (JumpTo::Broken, "broken invariant"),
 ];
 
 pub fn view(lab: &ClusterLab, wishes: &Wishes) -> Html {
@@ -31,7 +32,8 @@ pub fn view(lab: &ClusterLab, wishes: &Wishes) -> Html {
             </div>
             <div class="line">
                 <Choose name="What to look for" button="Jump to the next" wishes={wishes.clone()} choices={JUMPS.map(jump).to_vec()} />
-                { copy_script(lab) }
+                { copy("Copy this run as a script", lab.script()) }
+                { copy("Copy the picture as SVG", lab.svg()) }
                 { beside(lab, wishes) }
             </div>
             { branches(lab, wishes) }
@@ -137,10 +139,9 @@ fn Choose(props: &ChooseProps) -> Html {
     }
 }
 
-fn copy_script(lab: &ClusterLab) -> Html {
-    let script = lab.script();
-    let copy = Callback::from(move |_: MouseEvent| browser::copy(&script));
-    html! { <button onclick={copy}>{ "Copy this run as a script" }</button> }
+fn copy(name: &'static str, text: String) -> Html {
+    let copy = Callback::from(move |_: MouseEvent| browser::copy(&text));
+    html! { <button onclick={copy}>{ name }</button> }
 }
 
 fn branches(lab: &ClusterLab, wishes: &Wishes) -> Html {

@@ -73,6 +73,9 @@ pub fn view(stage: &Stage, columns: Columns, stop: bool, focus: &dyn Fn(&str) ->
         let focus = focus(&row.key()) || focus(&format!("broker:{}", row.broker));
         html! { <ReplicaRow key={row.broker} row={Shared(row.clone())} {columns} {focus} stop={stop && at == 0} /> }
     });
+    if stage.rows.is_empty() {
+        return html! { <p class="soft">{ "No replica yet: the partition is still to be made." }</p> };
+    }
     html! {
         <div class="log-grid">
             <div class={classes!("lane", "offsets", columns.class())}>
@@ -186,6 +189,8 @@ pub fn crown() -> Html {
 }
 
 fn cell_view(cell: &Cell, at: usize) -> Html {
+    // A record opens its bytes; where it was cut off there are none.
+    let role = if cell.record.is_some() { "button" } else { "img" };
     let class = classes!(
         "record",
         format!("c{at}"),
@@ -194,13 +199,14 @@ fn cell_view(cell: &Cell, at: usize) -> Html {
             .map(|record| format!("e{}", record.epoch.rem_euclid(EPOCHS))),
         cell.committed.then_some("committed"),
         cell.acknowledged.then_some("acknowledged"),
+        cell.in_doubt.then_some("doubt"),
         cell.lost.then_some("lost"),
         cell.record.is_none().then_some("gone"),
         cell.first_of_segment.then_some("segment-begins"),
         (!cell.first_of_batch).then_some("joined"),
     );
     html! {
-        <span {class} role="img" aria-label={cell.say()} data-say={cell.key()} data-rove="" tabindex="-1">
+        <span {class} {role} aria-label={cell.say()} data-say={cell.key()} data-rove="" tabindex="-1">
             if let Some(record) = cell.record {
                 { record.label() }
                 <small>{ record.epoch }</small>

@@ -80,7 +80,8 @@ fn cut(link: &CutLink, places: &Places) -> Option<Html> {
         places.way(link.from, link.to, 0.0)?,
         places.way(link.from, link.to, 1.0)?,
     );
-    let middle = places.way(link.from, link.to, 0.5)?;
+    // Messages rest near the middle.
+    let middle = places.way(link.from, link.to, 0.2)?;
     let Point { x, y } = middle;
     Some(html! {
         <g class="cut-link" role="img" aria-label={link.say()} data-say={link.key()}>
@@ -154,7 +155,7 @@ fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
 fn message_view(message: &Message, place: Point) -> Html {
     let size = message_size(&message.name);
     html! {
-        <g key={message.packet} class={message_class(message)} role="img" aria-label={message.say()} data-say={message.key()}
+        <g key={message.packet} class={message_class(message)} role="button" aria-label={message.say()} data-say={message.key()}
             data-rove="" tabindex="-1" transform={transform(place)}>
             <rect x={(-size.width / 2.0).to_string()} y={(-size.height / 2.0).to_string()} width={size.width.to_string()} height={size.height.to_string()} rx="14" />
             <text y="5">{ &message.name }</text>

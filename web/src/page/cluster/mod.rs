@@ -3,20 +3,22 @@
 //! Everything shown is of a run of the core, played by [`highwater_lab::cluster`]; here it is only drawn.
 //!
 //! Reading order: [`side`] one run; [`grid`] the log grid; [`map`] the map, [`places`] where things stand on it, [`flight`]
-//! what flies; [`play`] time on the screen; [`free`] what the reader can do alone, [`facts`] what happened
-//! in single facts, with their code.
+//! what flies; [`play`] time on the screen; [`free`] what the reader can do alone, [`panels`] what lies
+//! below the picture then, [`code`] what decided a fact.
 
-mod facts;
+mod code;
 mod flight;
 mod free;
 mod grid;
 mod map;
+mod panels;
 mod places;
 mod play;
 mod side;
 
 use std::rc::Rc;
 
+use highwater_lab::cluster::opened::Opened;
 use highwater_lab::cluster::{ClusterLab, SideView, Wish};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
@@ -24,6 +26,7 @@ use yew::prelude::*;
 
 use self::side::Side;
 use super::browser;
+use super::bytes::Bytes;
 use super::chrome::{self, Shown, keys};
 use super::scenes::SceneProps;
 
@@ -67,6 +70,7 @@ pub fn Scene(props: &Props) -> Html {
     let (send, flown) = play::use_play(&state, &passing);
     keys::use_keys(send.clone(), passing.clone());
     free::use_search(&state);
+    let looking = panels::use_looking();
     let lab = match &state.0 {
         Ok(lab) => lab,
         Err(why) => return html! { <main><p>{ format!("This scene cannot be told: {why}.") }</p></main> },
@@ -104,16 +108,33 @@ pub fn Scene(props: &Props) -> Html {
             Some(html! { <>{ switch(&sides, at, &turned) }{ for shown.map(|side| side.alone()) }</> })
         }
     };
+    let wishes = state.dispatcher();
+    let choose = {
+        let wishes = wishes.clone();
+        Callback::from(move |(side, key)| wishes.dispatch(Wish::Choose(side, key)))
+    };
+    let close = {
+        let wishes = wishes.clone();
+        Callback::from(move |_: MouseEvent| wishes.dispatch(Wish::Close))
+    };
     let picture = html! {
         <>
-            <Pointed legend={lab.is_story()}>{ for picture }</Pointed>
+            <Pointed legend={lab.is_story()} {choose}>{ for picture }</Pointed>
+            if let Some(opened) = lab.opened() {
+                { bytes(&opened, close, width) }
+            }
             if !lab.is_story() {
-                { free::view(lab, &state.dispatcher()) }
-                <facts::Facts facts={lab.facts_here()} />
+                { free::view(lab, &wishes) }
+                { panels::view(lab, &looking, &wishes, width) }
             }
         </>
     };
     chrome::view(&shown, &send, &passing, classes!("cluster"), picture)
+}
+
+fn bytes(opened: &Opened, close: Callback<MouseEvent>, width: u32) -> Html {
+    let (shown, files) = (Rc::new(opened.shown.clone()), Rc::new(opened.files.clone()));
+    html! { <Bytes {shown} {files} {close} narrow={width < 700} /> }
 }
 
 /// Which of two sides is shown, where only one has room: the one that the story speaks of, or the one
@@ -192,6 +213,8 @@ struct PointedProps {
     children: Html,
     /// Says what the signs mean while nothing is pointed at.
     legend: bool,
+    /// Opens what is behind an element of a side, by its key.
+    choose: Callback<(usize, String)>,
 }
 
 /// The stage as one group; below it, in words, what the pointer or the focus is on.
@@ -219,13 +242,42 @@ fn Pointed(props: &PointedProps) -> Html {
         let said = said.setter();
         Callback::from(move |_: MouseEvent| said.set(None))
     };
+    let click = {
+        let choose = props.choose.clone();
+        Callback::from(move |event: MouseEvent| {
+            choose_at(event.target(), &choose);
+        })
+    };
+    let press = {
+        let choose = props.choose.clone();
+        Callback::from(move |event: KeyboardEvent| {
+            if browser::is_press(&event) && choose_at(event.target(), &choose) {
+                browser::handled(&event);
+            }
+        })
+    };
     html! {
         <>
             <section id="stage" role="group" aria-label="The cluster's logs" data-group=""
-                onmouseover={over} onfocusin={focus} onmouseleave={leave}>
+                onmouseover={over} onfocusin={focus} onmouseleave={leave} onclick={click} onkeydown={press}>
                 { props.children.clone() }
             </section>
             <p class="pointed" aria-hidden="true">{ (*said).clone().or_else(legend) }</p>
         </>
     }
+}
+
+/// Opens the record or the message that was hit; says whether there was one.
+fn choose_at(target: Option<web_sys::EventTarget>, choose: &Callback<(usize, String)>) -> bool {
+    let element = target.and_then(|target| target.dyn_into::<Element>().ok());
+    let near = |selector: &str| element.as_ref()?.closest(selector).ok()?;
+    let Some(hit) = near("[role=button][data-say]") else {
+        return false;
+    };
+    let side = near("[data-side]").and_then(|side| side.get_attribute("data-side")?.parse().ok());
+    choose.emit((
+        side.unwrap_or_default(),
+        hit.get_attribute("data-say").unwrap_or_default(),
+    ));
+    true
 }

@@ -79,6 +79,8 @@ pub fn use_play(state: &UseReducerHandle<State>, passing: &Passing) -> (Callback
             }
             Do::Step => state.dispatch(Wish::Step),
             Do::Back => state.dispatch(Wish::Back),
+            Do::Event => state.dispatch(Wish::Event),
+            Do::EventBack => state.dispatch(Wish::EventBack),
             Do::NextMoment | Do::Main => state.dispatch(Wish::NextMoment),
             Do::PreviousMoment => state.dispatch(Wish::PreviousMoment),
             Do::GoTo(at) => state.dispatch(Wish::GoTo(at)),
@@ -91,7 +93,7 @@ pub fn use_play(state: &UseReducerHandle<State>, passing: &Passing) -> (Callback
                 *began.borrow_mut() = lab.place().step;
                 playing.set(true);
             }
-            Do::Close => {}
+            Do::Close => state.dispatch(Wish::Close),
         }
     });
     (send, flying)

@@ -49,7 +49,7 @@ impl Side<'_> {
             ..self
         };
         html! {
-            <div class="map-and-grid">
+            <div class="map-and-grid" data-side={self.at.to_string()}>
                 <div>
                     <h2>{ "The cluster" }</h2>
                     <Map stage={SharedStage(stage.clone())} size={Size { height, ..MAP }} {focus} {flown} />
@@ -63,7 +63,7 @@ impl Side<'_> {
     pub fn alone(self) -> Html {
         let stage = &self.side.stage;
         html! {
-            <div class="side">
+            <div class="side" data-side={self.at.to_string()}>
                 <ul class="unseen">
                     { for stage.figures.iter().map(|figure| html! { <li data-say={figure.key()}>{ figure.say() }</li> }) }
                     { for stage.cut_links.iter().map(|link| html! { <li data-say={link.key()}>{ link.say() }</li> }) }

@@ -1,6 +1,5 @@
 //! The scene of a log's files: its state, its play, and the picture put together from its parts.
 
-mod bytes;
 mod close_up;
 mod controls;
 mod marks;
@@ -11,13 +10,18 @@ mod strip;
 use std::rc::Rc;
 
 use gloo::timers::callback::Timeout;
-use highwater_lab::annotate::annotate;
+use highwater_core::disk::ReadAt;
+use highwater_core::log::names::FileKind;
+use highwater_core::sim::log_on_memory_disk::DIR;
+use highwater_lab::annotate::{File, annotate};
 use highwater_lab::free_play;
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::link;
+use highwater_lab::strip::file_name;
 use yew::prelude::*;
 
 use super::browser;
+use super::bytes::Bytes;
 use super::chrome::{self, Do, Passing, Shown, keys};
 use super::scenes::SceneProps;
 
@@ -67,6 +71,10 @@ pub fn Scene(props: &SceneProps) -> Html {
         .map(Rc::new);
     let beside = width >= BESIDE_PX && annotated.is_some();
     let stage_width = width.saturating_sub(chrome::padding(width)) - if beside { BYTES_PX } else { 0 };
+    let close = {
+        let wishes = wishes.clone();
+        Callback::from(move |_: MouseEvent| wishes.dispatch(Wish::Choose(None)))
+    };
     let picture = html! {
         <>
             <div class="picture">
@@ -74,7 +82,7 @@ pub fn Scene(props: &SceneProps) -> Html {
                 { controls::view(lab, &wishes) }
             </div>
             if let Some(annotated) = annotated {
-                <bytes::Bytes shown={annotated} disk={bytes::files(lab)} wishes={wishes.clone()} narrow={width < 700} />
+                <Bytes shown={annotated} files={files(lab)} {close} narrow={width < 700} />
             }
         </>
     };
@@ -85,6 +93,23 @@ pub fn Scene(props: &SceneProps) -> Html {
         classes!(beside.then_some("beside")),
         picture,
     )
+}
+
+/// The files of the chosen segment as they are on the disk.
+fn files(lab: &Lab) -> Rc<Vec<File>> {
+    let (Some(world), Some(chosen)) = (lab.world(), lab.chosen) else {
+        return Rc::default();
+    };
+    let host = world.host();
+    let kinds = [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex];
+    let files = kinds.into_iter().filter_map(|kind| {
+        let name = file_name(chosen.segment(), kind);
+        let path = format!("{}/{name}", host.path());
+        let len = host.disk().len(DIR, &path).ok()?;
+        let bytes = host.disk().read_at(DIR, &path, 0, len as usize).ok()?;
+        Some(File { name, bytes })
+    });
+    Rc::new(files.collect())
 }
 
 fn first_state(link: &str) -> State {
@@ -99,8 +124,8 @@ fn to_wishes(state: &UseReducerHandle<State>, passing: &Passing) -> Callback<Do>
     let (state, playing) = (state.clone(), passing.playing.clone());
     Callback::from(move |wish| {
         state.dispatch(match wish {
-            Do::Step | Do::NextMoment => Wish::Step,
-            Do::Back | Do::PreviousMoment => Wish::Back,
+            Do::Step | Do::Event | Do::NextMoment => Wish::Step,
+            Do::Back | Do::EventBack | Do::PreviousMoment => Wish::Back,
             Do::GoTo(at) => Wish::GoTo(at),
             Do::Main => state.0.as_ref().map_or(Wish::Step, |lab| main_button(lab).1),
             Do::Guess(choice) => Wish::Guess(choice),

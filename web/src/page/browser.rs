@@ -34,6 +34,23 @@ pub fn wants_no_motion() -> bool {
     query.ok().flatten().is_some_and(|query| query.matches())
 }
 
+/// Scrolls as far as it takes to see the first element of that kind between the window's top and the foot.
+pub fn show(within: &Element, selector: &str) {
+    let (Some(wanted), Some(foot)) = (
+        all(within, selector).into_iter().next(),
+        all(within, "footer").into_iter().next(),
+    ) else {
+        return;
+    };
+    let (wanted, foot) = (wanted.get_bounding_client_rect(), foot.get_bounding_client_rect());
+    let hidden = wanted.bottom() - foot.top();
+    if hidden > 0.0 {
+        gloo::utils::window().scroll_by_with_x_and_y(0.0, hidden + 4.0);
+    } else if wanted.top() < 0.0 {
+        gloo::utils::window().scroll_by_with_x_and_y(0.0, wanted.top() - 4.0);
+    }
+}
+
 pub fn by_id(id: &str) -> Option<HtmlElement> {
     document().get_element_by_id(id)?.dyn_into().ok()
 }

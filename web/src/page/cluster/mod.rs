@@ -71,6 +71,7 @@ pub fn Scene(props: &Props) -> Html {
     keys::use_keys(send.clone(), passing.clone());
     free::use_search(&state);
     let looking = panels::use_looking();
+    use_shown_focus(&state, &props.scene.root);
     let lab = match &state.0 {
         Ok(lab) => lab,
         Err(why) => return html! { <main><p>{ format!("This scene cannot be told: {why}.") }</p></main> },
@@ -130,6 +131,19 @@ pub fn Scene(props: &Props) -> Html {
         </>
     };
     chrome::view(&shown, &send, &passing, classes!("cluster"), picture)
+}
+
+/// On a small screen what the story points at may lie below the foot, and bytes do anywhere.
+#[hook]
+fn use_shown_focus(state: &UseReducerHandle<State>, root: &Element) {
+    let lab = state.0.as_ref().ok();
+    let place = lab.map(|lab| (lab.is_story(), lab.place().step, lab.opened().is_some()));
+    let root = root.clone();
+    use_effect_with(place, move |place| match place {
+        Some((_, _, true)) => browser::show(&root, ".bytes h2"),
+        Some((true, ..)) => browser::show(&root, ".replica.focus .label"),
+        _ => {}
+    });
 }
 
 fn bytes(opened: &Opened, close: Callback<MouseEvent>, width: u32) -> Html {

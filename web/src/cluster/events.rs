@@ -136,8 +136,8 @@ impl<'a> Gathering<'a> {
         let mut found = Vec::new();
         for at in self.from..self.to {
             let Some(event) = self.run.event(at) else { break };
-            self.view.apply(event);
-            let told = self.packet(event);
+            self.view.apply(&event);
+            let told = self.packet(&event);
             let is_visible = || self.run.is_visible(at);
             if all || told.is_some() || is_visible() {
                 found.push((at, told));
@@ -179,7 +179,7 @@ impl<'a> Gathering<'a> {
 
     fn fact(&self, at: usize, told: Option<(NodeId, String, Leg)>) -> Option<FactView> {
         let event = self.run.event(at)?;
-        let node = told.as_ref().map_or_else(|| node_of(event), |told| told.0);
+        let node = told.as_ref().map_or_else(|| node_of(&event), |told| told.0);
         let lane = self.figures.iter().position(|figure| figure.node == node);
         let who = lane.map_or("world", |lane| &self.figures[lane].name).to_owned();
         let because = (0..at).rev().find_map(|before| {

@@ -58,7 +58,7 @@ pub fn flights(run: &Run, stretch: Stretch) -> Vec<Flight> {
     let mut all = Vec::new();
     for at in from..to {
         let Some(event) = run.event(at) else { break };
-        view.apply(event);
+        view.apply(&event);
         match &event.fact {
             Fact::World(WorldFact::PacketSent { packet, .. }) => {
                 let sent = Message::of(&view, run.partition(), *packet);

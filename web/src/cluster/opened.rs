@@ -88,8 +88,10 @@ fn batch_at(log: &Bytes, offset: Offset) -> Option<(usize, Bytes)> {
 /// As it was when it was sent: by the end of the step that is looked at it may be lost.
 fn message(run: &Run, facts: usize, packet: u64) -> Option<Opened> {
     let is_sent = |at: &usize| {
-        let fact = run.event(*at).map(|event| &event.fact);
-        matches!(fact, Some(Fact::World(WorldFact::PacketSent { packet: sent, .. })) if *sent == packet)
+        let event = run.event(*at);
+        event.is_some_and(|event| {
+            matches!(&event.fact, Fact::World(WorldFact::PacketSent { packet: sent, .. }) if *sent == packet)
+        })
     };
     let sent = (0..facts).rev().find(is_sent)?;
     let bytes = run.until(sent + 1).ok()?.with_world(|world| {

@@ -12,7 +12,8 @@
 //! - a run never changes; one that goes on is another
 //! - the lines of a run, written out, are a script that `highwater sim` plays to the same facts
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
+use std::ops::Deref;
 use std::rc::Rc;
 
 use highwater_core::sim::World;
@@ -55,6 +56,23 @@ struct Live {
     lines: Option<usize>,
 }
 
+/// A fact, lent by whoever has it.
+pub enum Lent<'a> {
+    Told(&'a Event),
+    Live(Ref<'a, Event>),
+}
+
+impl Deref for Lent<'_> {
+    type Target = Event;
+
+    fn deref(&self) -> &Event {
+        match self {
+            Self::Told(event) => event,
+            Self::Live(event) => event,
+        }
+    }
+}
+
 /// An invariant that broke.
 #[derive(Clone, Debug)]
 struct Break {
@@ -68,9 +86,9 @@ struct Break {
 #[derive(Debug)]
 struct Played {
     command: Command,
-    /// Facts before it.
+    /// Facts before it, and after it.
     facts: usize,
-    events: Vec<Event>,
+    until: usize,
     /// Those that change what is seen, by their number in the run.
     visible: Vec<usize>,
     /// How many facts there were after each step of the world.
@@ -110,6 +128,7 @@ impl Run {
         driven.lines = None;
         past.play(&mut driven.player, vec![command])?;
         driven.lines = Some(past.lines.len());
+        drop(driven);
         Ok(past.run(self.source.clone(), self.partition.clone()))
     }
 
@@ -138,7 +157,7 @@ impl Run {
 
     /// The last place.
     pub fn facts(&self) -> usize {
-        self.lines.last().map_or(0, |line| line.facts + line.events.len())
+        self.lines.last().map_or(0, |line| line.until)
     }
 
     /// The line that a fact came of.
@@ -148,9 +167,16 @@ impl Run {
     }
 
     /// A fact, counted from 0.
-    pub fn event(&self, at: usize) -> Option<&Event> {
-        let line = self.line_of(at)?;
-        line.events.get(at - line.facts)
+    pub fn event(&self, at: usize) -> Option<Lent<'_>> {
+        let is_there = at < self.facts();
+        match &self.source {
+            _ if !is_there => None,
+            Source::Told(player) => player.world()?.trace().get(at).map(Lent::Told),
+            Source::Live(live) => {
+                let found = Ref::filter_map(live.borrow(), |live| live.player.world()?.trace().get(at));
+                found.ok().map(Lent::Live)
+            }
+        }
     }
 
     /// Virtual time since the run began, when so many facts were there.
@@ -201,7 +227,7 @@ impl Run {
         let mut view = checkpoint.map_or_else(ClusterView::default, |view| (**view).clone());
         for at in nearest * CHECKPOINT_EVERY..facts {
             if let Some(event) = self.event(at) {
-                view.apply(event);
+                view.apply(&event);
             }
         }
         view
@@ -262,7 +288,7 @@ impl Run {
     fn commands_until(&self, facts: usize) -> Vec<Command> {
         let mut commands = Vec::new();
         for line in &self.lines {
-            let next = line.facts + line.events.len();
+            let next = line.until;
             let begins_later = line.facts >= facts && facts > 0 && !line.command.is_setup();
             if begins_later && next > line.facts {
                 break;
@@ -317,11 +343,11 @@ impl Past {
             golden: Vec::new(),
         };
         player.play_line(&line).map_err(|failure| failure.why)?;
-        let world = player.world();
+        let until = player.world().map_or(0, |world| world.trace().len());
         self.lines.push(Rc::new(Played {
             command,
             facts,
-            events: world.map_or_else(Vec::new, |world| world.trace().since(facts).cloned().collect()),
+            until,
             visible: player.visible()[visible..].to_vec(),
             ends: player.step_ends()[steps..].to_vec(),
         }));
@@ -354,7 +380,7 @@ impl Run {
                 self.checkpoints.push(Rc::new(view.clone()));
             }
             if let Some(event) = self.event(at) {
-                view.apply(event);
+                view.apply(&event);
             }
         }
         if self.checkpoints.is_empty() {

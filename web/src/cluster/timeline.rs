@@ -207,7 +207,7 @@ fn same_moment(stops: &[SideStop], run: &Run, name: &str, was: Option<&Glance>) 
 /// Facts that two runs have in common, from the first on.
 fn common(one: &Run, other: &Run) -> usize {
     let all = one.facts().min(other.facts());
-    let differs = |&at: &usize| one.event(at) != other.event(at);
+    let differs = |&at: &usize| one.event(at).as_deref() != other.event(at).as_deref();
     (0..all).find(differs).unwrap_or(all)
 }
 
@@ -227,7 +227,7 @@ pub fn stops(run: &Run, from: usize, to: usize) -> Vec<SideStop> {
     let mut stops: Vec<SideStop> = Vec::new();
     for at in from.saturating_sub(1)..to {
         let Some(event) = run.event(at) else { break };
-        view.apply(event);
+        view.apply(&event);
         let facts = at + 1;
         let moment = told.iter().position(|told| told.facts == facts);
         let is_visible = run.is_visible(at);

@@ -141,7 +141,10 @@ fn use_shown_focus(state: &UseReducerHandle<State>, root: &Element) {
     let root = root.clone();
     use_effect_with(place, move |place| match place {
         Some((_, _, true)) => browser::show(&root, ".bytes h2"),
-        Some((true, ..)) => browser::show(&root, ".replica.focus .label"),
+        Some((true, ..)) => {
+            gloo::utils::window().scroll_to_with_x_and_y(0.0, 0.0);
+            browser::show(&root, ".replica.focus .label");
+        }
         _ => {}
     });
 }

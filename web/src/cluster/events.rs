@@ -5,8 +5,6 @@
 //! node was told before. Facts that change nothing on the stage, and packets that say nothing new, are left
 //! out unless they are asked for.
 
-use std::collections::BTreeMap;
-
 use highwater_core::sim::host::EPOCH_MS;
 use highwater_core::sim::script::pattern;
 use highwater_core::stage::{Figure, Message, Shape};
@@ -113,7 +111,7 @@ struct Gathering<'a> {
     figures: &'a [Figure],
     view: ClusterView,
     /// Packets in the air that say something.
-    air: BTreeMap<u64, Message>,
+    air: Vec<Message>,
 }
 
 impl<'a> Gathering<'a> {
@@ -121,7 +119,7 @@ impl<'a> Gathering<'a> {
         let from = to.saturating_sub(WITHIN);
         let view = run.view_at(from);
         let there = view.packets.keys();
-        let air = there.filter_map(|&packet| Some((packet, Message::of(&view, run.partition(), packet)?)));
+        let air = there.filter_map(|&packet| Message::of(&view, run.partition(), packet));
         Self {
             air: air.collect(),
             run,
@@ -149,6 +147,12 @@ impl<'a> Gathering<'a> {
         found.filter_map(|(at, told)| self.fact(at, told)).collect()
     }
 
+    /// Takes a packet that says something out of the air.
+    fn landed(&mut self, packet: u64) -> Option<Message> {
+        let at = self.air.iter().position(|message| message.packet == packet)?;
+        Some(self.air.remove(at))
+    }
+
     /// What a packet that says something does in the fact: to whom, in words.
     fn packet(&mut self, event: &Event) -> Option<(NodeId, String, Leg)> {
         let figures = self.figures;
@@ -158,17 +162,17 @@ impl<'a> Gathering<'a> {
                 let message = Message::of(&self.view, self.run.partition(), *packet)?;
                 let text = format!("to {}: {}, {}", message.to_name, message.api_line(), message.name);
                 let (from, to) = (message.from, lane(message.to));
-                self.air.insert(*packet, message);
+                self.air.push(message);
                 Some((from, text, Leg::Leaves { to }))
             }
             Fact::World(WorldFact::PacketDelivered { packet }) => {
-                let message = self.air.remove(packet)?;
+                let message = self.landed(*packet)?;
                 let text = format!("from {}: {}", message.from_name, message.name);
                 let from = lane(message.from);
                 Some((message.to, text, Leg::Arrives { from }))
             }
             Fact::World(WorldFact::PacketLost { packet, why }) => {
-                let message = self.air.remove(packet)?;
+                let message = self.landed(*packet)?;
                 let text = format!("lost, from {}: {}: {why}", message.from_name, message.name);
                 let from = lane(message.from);
                 Some((message.to, text, Leg::Falls { from }))

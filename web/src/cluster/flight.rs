@@ -3,7 +3,6 @@
 //! A message leaves and arrives with the facts that say so; the screen time of a fact lies between the
 //! stops around it. One that would be too quick to see leaves a little earlier on the screen.
 
-use highwater_core::ordered::OrderedMap;
 use highwater_core::stage::{Message, Way};
 use highwater_core::trace::{Fact, NodeId, WorldFact};
 
@@ -47,13 +46,8 @@ impl Stretch {
 pub fn flights(run: &Run, stretch: Stretch) -> Vec<Flight> {
     let (from, to) = stretch.facts;
     let before = run.stage_at(from, from);
-    let mut air: OrderedMap<u64, (Message, usize)> = OrderedMap::new();
-    air.extend(
-        before
-            .messages
-            .into_iter()
-            .map(|message| (message.packet, (message, from))),
-    );
+    let mut air: Vec<(Message, usize)> = Vec::new();
+    air.extend(before.messages.into_iter().map(|message| (message, from)));
     let mut view = run.view_at(from);
     let mut all = Vec::new();
     for at in from..to {
@@ -62,24 +56,28 @@ pub fn flights(run: &Run, stretch: Stretch) -> Vec<Flight> {
         match &event.fact {
             Fact::World(WorldFact::PacketSent { packet, .. }) => {
                 let sent = Message::of(&view, run.partition(), *packet);
-                air.extend(sent.map(|message| (*packet, (message, at + 1))));
+                air.extend(sent.map(|message| (message, at + 1)));
             }
             Fact::World(WorldFact::PacketDelivered { packet }) => {
-                let landed = air.remove(packet);
+                let landed = land(&mut air, *packet);
                 all.extend(landed.map(|(message, sent)| flight(message, sent, at + 1, stretch, false)));
             }
             Fact::World(WorldFact::PacketLost { packet, .. }) => {
-                let fallen = air.remove(packet);
+                let fallen = land(&mut air, *packet);
                 all.extend(fallen.map(|(message, sent)| flight(message, sent, at + 1, stretch, true)));
             }
             _ => {}
         }
     }
     // Still on their way at the end.
-    let rest = air.into_values().filter(|(message, _)| !message.held);
+    let rest = air.into_iter().filter(|(message, _)| !message.held);
     all.extend(rest.map(|(message, sent)| flight(message, sent, to, stretch, false)));
-    all.sort_by_key(|flight| flight.packet);
     all
+}
+
+fn land(air: &mut Vec<(Message, usize)>, packet: u64) -> Option<(Message, usize)> {
+    let at = air.iter().position(|(message, _)| message.packet == packet)?;
+    Some(air.remove(at))
 }
 
 fn flight(message: Message, sent: usize, arrives: usize, stretch: Stretch, lost: bool) -> Flight {

@@ -31,8 +31,11 @@ pub fn screen_ms(stops: &[Stop]) -> Vec<f64> {
 
 /// Screen time of so much virtual time.
 fn step_ms(virtual_ms: Millis) -> f64 {
-    let ms = virtual_ms.max(0) as f64;
-    (LEAST_MS + 60.0 * (1.0 + ms).log2()).min(MOST_MS)
+    // Its logarithm, straight between powers of two.
+    let ms = 1 + virtual_ms.max(0).unsigned_abs();
+    let power = ms.ilog2();
+    let rest = ms as f64 / (1_u64 << power) as f64 - 1.0;
+    (LEAST_MS + 60.0 * (f64::from(power) + rest)).min(MOST_MS)
 }
 
 /// What is said of the time between two stops: `1.9 s pass`.

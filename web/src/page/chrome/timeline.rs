@@ -48,8 +48,10 @@ pub fn view(shown: &Shown, send: &Callback<Do>, passing: &Passing) -> Html {
 
 /// Drawn behind the slider, whose thumb goes from the line's one end to the other.
 fn dots(shown: &Shown) -> Html {
-    let last = shown.last.max(1) as f64;
-    let percent = |at: usize| format!("{:.2}%", 100.0 * at as f64 / last);
+    let percent = |at: usize| {
+        let hundredths = 10_000 * at / shown.last.max(1);
+        format!("{}.{:02}%", hundredths / 100, hundredths % 100)
+    };
     let now = percent(shown.at);
     html! {
         <svg class="dots" width="100%" height="44" aria-hidden="true">

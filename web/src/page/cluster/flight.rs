@@ -5,7 +5,6 @@
 //! the next step, whenever it comes, finds everything at rest.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use gloo::render::{AnimationFrame, request_animation_frame};
@@ -14,7 +13,7 @@ use web_sys::Element;
 use yew::prelude::*;
 
 use super::map::{SharedStage, transform};
-use super::places::{Places, Point, message_size};
+use super::places::{Places, Point, message_size, px};
 use crate::page::browser;
 
 /// Messages that can arrive in one step and be seen doing so.
@@ -104,7 +103,7 @@ impl Sky {
 
     fn movers(&self, flown: &Flown) -> Vec<Mover> {
         let packets = flown.next.0.messages.iter().map(|message| message.packet);
-        let next: BTreeMap<u64, Point> = packets
+        let next: Vec<(u64, Point)> = packets
             .zip(self.places.messages(&flown.next.0.messages))
             .collect();
         let whole = (flown.to_ms - flown.from_ms).max(1.0);
@@ -121,7 +120,8 @@ impl Sky {
                     (ghost.clone(), from, part(flight.start_ms))
                 }
             };
-            let stays = next.get(&flight.packet).copied();
+            let stays = next.iter().find(|(packet, _)| *packet == flight.packet);
+            let stays = stays.map(|(_, place)| *place);
             let arrives = self
                 .places
                 .way(flight.from, flight.to, if flight.lost { 0.6 } else { 1.0 });
@@ -146,10 +146,10 @@ fn dress(ghost: &Element, flight: &Flight) {
         let _ = element.set_attribute(name, &value);
     };
     if let Ok(Some(shape)) = ghost.query_selector("rect") {
-        set(&shape, "x", (-size.width / 2.0).to_string());
-        set(&shape, "y", (-size.height / 2.0).to_string());
-        set(&shape, "width", size.width.to_string());
-        set(&shape, "height", size.height.to_string());
+        set(&shape, "x", px(-size.width / 2.0));
+        set(&shape, "y", px(-size.height / 2.0));
+        set(&shape, "width", px(size.width));
+        set(&shape, "height", px(size.height));
     }
     if let Ok(Some(text)) = ghost.query_selector("text") {
         text.set_text_content(Some(&flight.label));

@@ -17,18 +17,23 @@ const JUMPS: [(JumpTo, &str); 5] = [
     (JumpTo::Broken, "broken invariant"),
 ];
 
+/// What can be done, in this order.
+const GROUPS: [&str; 3] = ["Brokers", "Links", "Settings"];
+
 pub fn view(lab: &ClusterLab, wishes: &Wishes) -> Html {
     let offers = lab.offers();
     let (quick, rest): (Vec<Offer>, Vec<Offer>) = offers
         .into_iter()
         .partition(|offer| offer.words.starts_with("produce"));
-    let mut rest: Vec<Choice> = rest.iter().map(choice).collect();
-    rest.sort_by_key(|choice| choice.group);
+    let mut choices = Vec::with_capacity(rest.len());
+    for group in GROUPS {
+        choices.extend(rest.iter().map(choice).filter(|choice| choice.group == group));
+    }
     html! {
         <div class="controls">
             <div class="line">
                 { for quick.iter().map(|offer| quick_button(offer, wishes)) }
-                <Choose name="What to do" button="Do it" wishes={wishes.clone()} choices={rest} />
+                <Choose name="What to do" button="Do it" wishes={wishes.clone()} choices={choices} />
             </div>
             <div class="line">
                 <Choose name="What to look for" button="Jump to the next" wishes={wishes.clone()} choices={JUMPS.map(jump).to_vec()} />

@@ -9,7 +9,7 @@ use highwater_core::stage::{CutLink, Figure, Message, Shape, Stage, State, Way};
 use yew::prelude::*;
 
 use super::flight::{self, Flown, GHOSTS};
-use super::places::{Places, Point, Size, is_client, message_size};
+use super::places::{Places, Point, Size, is_client, message_size, px};
 
 /// A stage, the same if it is the same value in memory.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub fn Map(props: &Props) -> Html {
     let idle = stage.idle.say();
     html! {
         <figure class={classes!("map", props.flown.is_some().then_some("flying"))}>
-            <svg ref={picture} width={props.size.width.to_string()} height={props.size.height.to_string()}
+            <svg ref={picture} width={px(props.size.width)} height={px(props.size.height)}
                 role="group" aria-label="The cluster">
                 { links(stage, &places) }
                 { for stage.cut_links.iter().filter_map(|link| cut(link, &places)) }
@@ -68,11 +68,15 @@ fn links(stage: &Stage, places: &Places) -> Html {
         for to in &stage.figures[at + 1..] {
             let talk = from.shape == Shape::Broker || to.shape == Shape::Broker;
             if let (true, Some(a), Some(b)) = (talk, places.node(from.node), places.node(to.node)) {
-                path += &format!("M{:.0} {:.0}L{:.0} {:.0}", a.0.x, a.0.y, b.0.x, b.0.y);
+                path += &line(a.0, b.0);
             }
         }
     }
     html! { <path class="links" d={path} /> }
+}
+
+fn line(from: Point, to: Point) -> String {
+    format!("M{} {}L{} {}", px(from.x), px(from.y), px(to.x), px(to.y))
 }
 
 fn cut(link: &CutLink, places: &Places) -> Option<Html> {
@@ -85,8 +89,8 @@ fn cut(link: &CutLink, places: &Places) -> Option<Html> {
     let Point { x, y } = middle;
     Some(html! {
         <g class="cut-link" role="img" aria-label={link.say()} data-say={link.key()}>
-            <path class="away" d={format!("M{:.0} {:.0}L{:.0} {:.0}", from.x, from.y, to.x, to.y)} />
-            <path class="cross" d={format!("M{:.0} {:.0}l14 14m-14 0l14 -14", x - 7.0, y - 7.0)} />
+            <path class="away" d={line(from, to)} />
+            <path class="cross" d={format!("M{} {}l14 14m-14 0l14 -14", px(x - 7.0), px(y - 7.0))} />
         </g>
     })
 }
@@ -97,7 +101,7 @@ fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
     let (right, bottom) = (x + size.width / 2.0, y + size.height / 2.0);
     let shape = match figure.shape {
         Shape::Broker => html! {
-            <rect x={left.to_string()} y={top.to_string()} width={size.width.to_string()} height={size.height.to_string()} rx="10" />
+            <rect x={px(left)} y={px(top)} width={px(size.width)} height={px(size.height)} rx="10" />
         },
         Shape::Coordination => {
             let path = format!(
@@ -110,10 +114,10 @@ fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
             html! { <path class="shape" d={path} /> }
         }
         Shape::Producer => html! {
-            <rect x={left.to_string()} y={top.to_string()} width={size.width.to_string()} height={size.height.to_string()} />
+            <rect x={px(left)} y={px(top)} width={px(size.width)} height={px(size.height)} />
         },
         Shape::Consumer => html! {
-            <rect x={left.to_string()} y={top.to_string()} width={size.width.to_string()} height={size.height.to_string()} rx="28" />
+            <rect x={px(left)} y={px(top)} width={px(size.width)} height={px(size.height)} rx="28" />
         },
     };
     let state = match figure.state {
@@ -144,9 +148,9 @@ fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
             if figure.state == State::Crashed {
                 <path class="cross" d={format!("M{} {}L{} {}M{} {}L{} {}", left + 8.0, top + 5.0, right - 8.0, bottom - 5.0, left + 8.0, bottom - 5.0, right - 8.0, top + 5.0)} />
             }
-            <text class="name" x={x.to_string()} y={name_y.to_string()}>{ &figure.name }</text>
+            <text class="name" x={px(x)} y={px(name_y)}>{ &figure.name }</text>
             { for below.iter().enumerate().map(|(nth, line)| html! {
-                <text class="second" x={x.to_string()} y={(name_y + 18.0 + nth as f64 * 15.0).to_string()}>{ *line }</text>
+                <text class="second" x={px(x)} y={px(name_y + 18.0 + nth as f64 * 15.0)}>{ *line }</text>
             }) }
         </g>
     })
@@ -157,7 +161,7 @@ fn message_view(message: &Message, place: Point) -> Html {
     html! {
         <g key={message.packet} class={message_class(message)} role="button" aria-label={message.say()} data-say={message.key()}
             data-rove="" tabindex="-1" transform={transform(place)}>
-            <rect x={(-size.width / 2.0).to_string()} y={(-size.height / 2.0).to_string()} width={size.width.to_string()} height={size.height.to_string()} rx="14" />
+            <rect x={px(-size.width / 2.0)} y={px(-size.height / 2.0)} width={px(size.width)} height={px(size.height)} rx="14" />
             <text y="5">{ &message.name }</text>
         </g>
     }
@@ -173,5 +177,5 @@ pub fn message_class(message: &Message) -> String {
 }
 
 pub fn transform(place: Point) -> String {
-    format!("translate({:.1} {:.1})", place.x, place.y)
+    format!("translate({} {})", px(place.x), px(place.y))
 }

@@ -2,8 +2,6 @@
 //!
 //! The layout follows from the figures and the size alone, so nothing moves while a run goes on.
 
-use std::collections::BTreeMap;
-
 use highwater_core::stage::{Figure, Message, Shape};
 use highwater_core::trace::NodeId;
 
@@ -61,13 +59,13 @@ impl Space {
 #[derive(Clone, PartialEq)]
 pub struct Places {
     pub size: Size,
-    nodes: BTreeMap<NodeId, (Point, Size)>,
+    nodes: Vec<(NodeId, (Point, Size))>,
 }
 
 impl Places {
     /// The coordination service above, clients on the left, brokers in a ring on the right.
     pub fn of(figures: &[Figure], size: Size) -> Self {
-        let mut nodes = BTreeMap::new();
+        let mut nodes = Vec::with_capacity(figures.len());
         let brokers = count(figures, |shape| shape == Shape::Broker);
         let clients = count(figures, is_client);
         let (mut broker, mut client) = (0, 0);
@@ -91,13 +89,14 @@ impl Places {
                     )
                 }
             };
-            nodes.insert(figure.node, place);
+            nodes.push((figure.node, place));
         }
         Self { size, nodes }
     }
 
     pub fn node(&self, node: NodeId) -> Option<(Point, Size)> {
-        self.nodes.get(&node).copied()
+        let mut nodes = self.nodes.iter();
+        nodes.find(|(other, _)| *other == node).map(|(_, place)| *place)
     }
 
     /// On the way between two nodes, 0 is at the first one's border and 1 at the other's.
@@ -117,8 +116,8 @@ impl Places {
     pub fn messages(&self, messages: &[Message]) -> Vec<Point> {
         let mut taken: Vec<Space> = self
             .nodes
-            .values()
-            .map(|(middle, size)| Space {
+            .iter()
+            .map(|(_, (middle, size))| Space {
                 middle: *middle,
                 size: *size,
             })
@@ -202,4 +201,9 @@ fn border(size: Size, dx: f64, dy: f64) -> f64 {
     across(size.width / 2.0, dx)
         .min(across(size.height / 2.0, dy))
         .min(0.5)
+}
+
+/// A length in whole px, as text. Not by the formatting of floats, which is heavy.
+pub fn px(length: f64) -> String {
+    (length.round() as i32).to_string()
 }

@@ -42,7 +42,7 @@ pub struct FactView {
     pub who: String,
     pub text: String,
     /// `HighWatermarkMoved`.
-    pub name: String,
+    pub name: &'static str,
     /// The file, as its copy beside the page is called, and the line, counted from 1.
     pub site: Option<(String, u32)>,
     /// What it follows from: which fact of the run, and its text.

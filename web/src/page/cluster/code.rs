@@ -30,7 +30,7 @@ pub fn Code(props: &CodeProps) -> Html {
     let fact = &props.fact;
     let text = match (&fact.site, &*source) {
         (Some((file, line)), Some((loaded, Ok(text)))) if loaded == file => {
-            excerpt(text, *line as usize, &fact.name)
+            excerpt(text, *line as usize, fact.name)
         }
         (Some(_), Some((_, Err(why)))) => html! { <p>{ why }</p> },
         (Some(_), _) => html! { <p>{ "The source is on its way …" }</p> },

@@ -56,12 +56,12 @@ fn width(stage: &Stage) -> i64 {
 fn draw(out: &mut String, left: i64, stage: &Stage) {
     let x = |offset: Offset| left + LABEL + (offset - stage.offsets.start) * CELL;
     for offset in stage.offsets.clone() {
-        let style = format!("fill=\"{SOFT}\" text-anchor=\"middle\"");
-        text(out, x(offset) + CELL / 2, TOP + 8, &style, &offset.to_string());
+        let looks = format!("fill=\"{SOFT}\" text-anchor=\"middle\"");
+        text(out, x(offset) + CELL / 2, TOP + 8, &looks, &offset.to_string());
     }
     text(out, left, TOP + 28, "font-weight=\"700\"", "told to producers");
     for promise in &stage.promises {
-        let (style, said) = match promise.state {
+        let (looks, said) = match promise.state {
             PromiseState::Kept => ("", "✓ safe"),
             PromiseState::InDoubt => ("font-style=\"italic\"", "✓ safe?"),
             PromiseState::Broken => ("text-decoration=\"line-through\"", "✓ safe"),
@@ -71,9 +71,9 @@ fn draw(out: &mut String, left: i64, stage: &Stage) {
         } else {
             INK
         };
-        let style = format!("{style} fill=\"{colour}\" text-anchor=\"middle\"");
+        let looks = format!("{looks} fill=\"{colour}\" text-anchor=\"middle\"");
         open(out, &promise.say());
-        text(out, x(promise.offset) + CELL / 2, TOP + 28, &style, said);
+        text(out, x(promise.offset) + CELL / 2, TOP + 28, &looks, said);
         *out += "</g>\n";
     }
     for (nth, row) in stage.rows.iter().enumerate() {
@@ -91,8 +91,8 @@ fn draw(out: &mut String, left: i64, stage: &Stage) {
 fn label(out: &mut String, left: i64, top: i64, row: &Row) {
     let colour = if row.state == State::Up { INK } else { SOFT };
     open(out, &row.say());
-    let style = format!("font-size=\"16\" font-weight=\"700\" fill=\"{colour}\"");
-    text(out, left, top + 18, &style, &row.name);
+    let looks = format!("font-size=\"16\" font-weight=\"700\" fill=\"{colour}\"");
+    text(out, left, top + 18, &looks, &row.name);
     if row.is_crowned() {
         let _ = writeln!(
             out,
@@ -101,9 +101,9 @@ fn label(out: &mut String, left: i64, top: i64, row: &Row) {
             top + 18
         );
     }
-    let style = format!("fill=\"{SOFT}\"");
-    text(out, left, top + 36, &style, &row.role_line());
-    text(out, left, top + 52, &style, row.isr_line().unwrap_or_default());
+    let looks = format!("fill=\"{SOFT}\"");
+    text(out, left, top + 36, &looks, &row.role_line());
+    text(out, left, top + 52, &looks, row.isr_line().unwrap_or_default());
     *out += "</g>\n";
 }
 
@@ -130,20 +130,20 @@ fn draw_cell(out: &mut String, x: i64, top: i64, row: &Row, cell: &Cell) {
     let middle = "text-anchor=\"middle\" font-family=\"monospace\" font-size=\"16\"";
     if let Some(record) = cell.record {
         text(out, x + CELL / 2, top + 27, middle, &record.label());
-        let style = format!("text-anchor=\"end\" font-size=\"11\" font-weight=\"700\" fill=\"{colour}\"");
+        let looks = format!("text-anchor=\"end\" font-size=\"11\" font-weight=\"700\" fill=\"{colour}\"");
         text(
             out,
             x + CELL - 8,
             top + HEIGHT - 5,
-            &style,
+            &looks,
             &record.epoch.to_string(),
         );
     }
     if let Some(cut) = cell.cut {
-        let style = format!(
+        let looks = format!(
             "text-anchor=\"end\" font-size=\"12\" text-decoration=\"line-through\" fill=\"{BROKEN}\""
         );
-        text(out, x + CELL - 8, top + 14, &style, &cut.label());
+        text(out, x + CELL - 8, top + 14, &looks, &cut.label());
     }
     if cell.acknowledged {
         text(out, x + 8, top + 16, "", "✓");
@@ -171,8 +171,8 @@ fn draw_mark(out: &mut String, x: i64, top: i64, row: &Row, mark: &Mark) {
                 top - 6,
                 HEIGHT + 12
             );
-            let style = "text-anchor=\"middle\" font-weight=\"700\"";
-            text(out, x, top + HEIGHT + 20, style, &format!("HW {}", mark.offset));
+            let looks = "text-anchor=\"middle\" font-weight=\"700\"";
+            text(out, x, top + HEIGHT + 20, looks, &format!("HW {}", mark.offset));
         }
         MarkKind::LogEnd => {
             let _ = writeln!(
@@ -182,12 +182,12 @@ fn draw_mark(out: &mut String, x: i64, top: i64, row: &Row, mark: &Mark) {
                 top - 9
             );
             let aside = if mark.offset == row.high_watermark { 48 } else { 0 };
-            let style = format!("text-anchor=\"middle\" fill=\"{SOFT}\"");
+            let looks = format!("text-anchor=\"middle\" fill=\"{SOFT}\"");
             text(
                 out,
                 x + aside,
                 top + HEIGHT + 20,
-                &style,
+                &looks,
                 &format!("LEO {}", mark.offset),
             );
         }
@@ -196,8 +196,8 @@ fn draw_mark(out: &mut String, x: i64, top: i64, row: &Row, mark: &Mark) {
             let same =
                 same.filter(|other| matches!(other.kind, MarkKind::Heard(_)) && other.offset == mark.offset);
             let aside = 24 * same.count() as i64;
-            let style = format!("text-anchor=\"middle\" font-size=\"11\" fill=\"{SOFT}\"");
-            text(out, x + aside, top + HEIGHT + 35, &style, &format!("({broker})"));
+            let looks = format!("text-anchor=\"middle\" font-size=\"11\" fill=\"{SOFT}\"");
+            text(out, x + aside, top + HEIGHT + 35, &looks, &format!("({broker})"));
         }
     }
     *out += "</g>\n";
@@ -208,8 +208,8 @@ fn open(out: &mut String, say: &str) {
     let _ = write!(out, "<g><title>{}</title>", escaped(say));
 }
 
-fn text(out: &mut String, x: i64, y: i64, style: &str, said: &str) {
-    let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" {style}>{}</text>", escaped(said));
+fn text(out: &mut String, x: i64, y: i64, looks: &str, said: &str) {
+    let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" {looks}>{}</text>", escaped(said));
 }
 
 /// The words in lines of at most so many letters.

@@ -63,7 +63,7 @@ fn draw(out: &mut String, left: i64, stage: &Stage) {
     for promise in &stage.promises {
         let (looks, said) = match promise.state {
             PromiseState::Kept => ("", "✓ safe"),
-            PromiseState::InDoubt => ("font-style=\"italic\"", "✓ safe?"),
+            PromiseState::InDoubt => ("opacity=\"0.7\"", "✓ safe?"),
             PromiseState::Broken => ("text-decoration=\"line-through\"", "✓ safe"),
         };
         let colour = if promise.state == PromiseState::Broken {

@@ -67,6 +67,13 @@ restart all
 run 5s
 elect preferred __consumer_offsets-0
 run 5s",
+    // A producer that waits too long for its id.
+    "brokers 1
+topic t partitions 1 replicas 1
+producer p acks=all request.timeout.ms=1000
+delay 5s InitProducerId
+try produce t-0 1 by p
+run 15s",
     // A batch that the broker finds too large.
     "brokers 1
 topic t partitions 1 replicas 1 config max.message.bytes=400

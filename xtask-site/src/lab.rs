@@ -23,6 +23,7 @@ pub fn build(out: &Path) -> Result<()> {
     emptied(out)?;
     bind(&module, out)?;
     copy(&root().join("web/static"), out)?;
+    strip(&out.join("style.css"))?;
     print_crates(&wasm)?;
     weigh(out)?;
     source::put_into(out)
@@ -103,6 +104,24 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Takes off a stylesheet what only its writers need: remarks and indentation.
+fn strip(sheet: &Path) -> Result<()> {
+    let text = at(sheet, std::fs::read_to_string(sheet))?;
+    at(sheet, std::fs::write(sheet, bare(&text)))
+}
+
+fn bare(sheet: &str) -> String {
+    let mut parts = sheet.split("/*");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    kept.extend(
+        parts
+            .filter_map(|part| part.split_once("*/"))
+            .map(|(_, rest)| rest),
+    );
+    let lines = kept.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn print_crates(wasm: &[u8]) -> Result<()> {
     let sums = sizes::by_crate(wasm)?;
     println!("{:>9}  code by crate, before compression", "bytes");
@@ -146,6 +165,12 @@ mod tests {
     fn a_page_that_is_too_heavy_is_refused() {
         assert!(check_weight(LARGEST_BYTES).is_ok());
         assert!(check_weight(LARGEST_BYTES + 1).is_err());
+    }
+
+    #[test]
+    fn a_stylesheet_goes_without_remarks_and_indentation() {
+        let sheet = "/* Tokens. */\n\n.a {\n  color: red; /* why */\n}\n";
+        assert_eq!(bare(sheet), ".a {\ncolor: red;\n}");
     }
 
     #[test]

@@ -363,6 +363,7 @@ impl<K: Ord, V, const N: usize> From<[(K, V); N]> for SortedMap<K, V> {
 impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for SortedMap<K, V> {
     type Output = V;
 
+    #[expect(clippy::expect_used, reason = "as the standard library's maps")]
     fn index(&self, key: &Q) -> &V {
         self.get(key).expect("the key has an entry")
     }

@@ -14,7 +14,7 @@ use highwater_core::types::Offset;
 use yew::prelude::*;
 
 /// Columns that the stylesheet has places for.
-const MOST_COLUMNS: usize = 24;
+const MOST_COLUMNS: usize = 12;
 /// Colours of leader epochs, which then begin again.
 const EPOCHS: i32 = 6;
 

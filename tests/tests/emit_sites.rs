@@ -15,7 +15,7 @@ use highwater_tests::repository;
 const SEEDS: std::ops::Range<u64> = 1..40;
 
 /// What no scenario comes to.
-const MORE: [&str; 5] = [
+const MORE: [&str; 6] = [
     // A segment is rolled and retained no longer.
     "brokers 1
 setting log.retention.check.interval.ms=1000

@@ -217,13 +217,18 @@ fn a_promise_is_in_doubt_when_its_record_is_nowhere_and_broken_when_a_leader_lac
     assert_eq!(state(&telling), PromiseState::Kept);
     telling.crashes(1);
     assert_eq!(state(&telling), PromiseState::InDoubt);
-    assert!(cell(&telling.stage(0), 1, 2).unwrap().lost);
+    let marks = |telling: &Telling| {
+        let cell = cell(&telling.stage(0), 1, 2).unwrap();
+        (cell.in_doubt, cell.lost)
+    };
+    assert_eq!(marks(&telling), (true, false), "no leader has decided yet");
     let mut back = Telling(telling.0.clone());
     back.world(WorldFact::BrokerStarted { broker: 1 });
     back.of(1, opened(3));
     assert_eq!(state(&back), PromiseState::Kept, "the leader came back in time");
     telling.leads(2, 1, &[2, 3]);
     assert_eq!(state(&telling), PromiseState::Broken);
+    assert_eq!(marks(&telling), (false, true));
     assert_eq!(telling.stage(0).promises[1].state, PromiseState::Kept);
     telling.world(WorldFact::BrokerStarted { broker: 1 });
     telling.of(1, opened(3));

@@ -99,7 +99,7 @@ moment   refused
 when     BatchRetried
 say      {code}: broker {leader orders-0} refuses, and its log still ends at {leo alone.at orders-0}. The producer keeps its record, and tries again.
 focus    row:{alone.at} promises
-| NotEnoughReplicas: broker 1 refuses, and its log still ends at 5. The producer keeps its record, and tries again.
+| NOT_ENOUGH_REPLICAS: broker 1 refuses, and its log still ends at 5. The producer keeps its record, and tries again.
 
 moment   stored
 when     RecordsAcknowledged

@@ -294,12 +294,23 @@ fn plain_decimal(text: &str) -> Option<f64> {
     Some(f64::from(digits) / f64::from(scale))
 }
 
+/// A double as Java writes it, of what [`plain_decimal`] reads: the settings' three digits behind the point.
+/// Rust's own writer brings tables along, as its reader does.
+fn plain_double(value: f64) -> String {
+    if value == f64::MAX {
+        return NO_LIMIT.to_owned();
+    }
+    let thousandths = (value * 1000.0).round() as u64;
+    let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+    let digits = text.trim_end_matches('0');
+    let point = if digits.ends_with('.') { "0" } else { "" };
+    format!("{digits}{point}")
+}
+
 /// A double as Java writes it: `0.5`, `1.0E7`.
 fn java_double(value: f64) -> String {
     if !FULL {
-        // As `plain_decimal` reads them, since Rust's own writer brings tables along as its reader does.
-        let thousandths = (value * 1000.0) as u64;
-        return format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+        return plain_double(value);
     }
     if value == 0.0 || !value.is_finite() || (1e-3..1e7).contains(&value.abs()) {
         return format!("{value:?}");
@@ -325,9 +336,14 @@ mod tests {
         let mut seen = 0;
         for text in defaults {
             assert_eq!(plain_decimal(text), text.parse().ok(), "{text}");
+            let value = text.parse().unwrap();
+            assert_eq!(plain_double(value), java_double(value), "{text}");
             seen += 1;
         }
         assert!(seen > 0);
+        for value in [0.0, 0.05, 0.1, 1.0, 2.0, 0.125] {
+            assert_eq!(plain_double(value), java_double(value));
+        }
         assert_eq!(plain_decimal("0.05"), Some(0.05));
         for text in ["", ".", "-1", "1e3", "a", "0.00000000001", "1.2.3"] {
             assert_eq!(plain_decimal(text), None, "{text}");

@@ -184,6 +184,9 @@ impl TimeView {
 }
 
 /// A file's name within the partition's directory.
+/// The files of a segment that a reader can look into.
+pub const FILES: [FileKind; 3] = [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex];
+
 pub fn file_name(base: Offset, kind: FileKind) -> String {
     segment_file("", base, kind).trim_start_matches('/').to_owned()
 }

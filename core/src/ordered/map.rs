@@ -179,6 +179,14 @@ impl<K: Ord, V> SortedMap<K, V> {
         Iter(self.pairs[self.places(&range)].iter())
     }
 
+    /// What a set's range is.
+    pub(super) fn keys_in<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Keys<'_, K, V>
+    where
+        K: Borrow<Q>,
+    {
+        Keys(self.pairs[self.places(&range)].iter())
+    }
+
     pub fn range_mut<Q: Ord + ?Sized, R: RangeBounds<Q>>(&mut self, range: R) -> IterMut<'_, K, V>
     where
         K: Borrow<Q>,

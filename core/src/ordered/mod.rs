@@ -5,7 +5,7 @@
 //! a scene has a handful of entries in each. What can be seen of the two is the same (the order,
 //! the answers, what is serialized), so a run has the same trace on both.
 //!
-//! Source: the interface of `std::collections::{BTreeMap, BTreeSet}`, as far as the core needs it.
+//! Source: the interface of `std::collections::{BTreeMap, BTreeSet}`, though not all of it.
 
 #[cfg(any(test, target_arch = "wasm32"))]
 mod map;

@@ -8,7 +8,7 @@ use std::ops::RangeBounds;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::map::SortedMap;
+use super::map::{Keys, SortedMap};
 
 /// A [`SortedMap`] to nothing.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ impl<T> SortedSet<T> {
     }
 
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter(self.map.iter())
+        self.map.keys()
     }
 
     pub fn first(&self) -> Option<&T> {
@@ -99,7 +99,7 @@ impl<T: Ord> SortedSet<T> {
     where
         T: Borrow<Q>,
     {
-        Iter(self.map.range(range))
+        self.map.keys_in(range)
     }
 
     /// Takes the items from this one on away.
@@ -151,33 +151,7 @@ impl<T: Ord> SortedSet<T> {
     }
 }
 
-pub struct Iter<'a, T>(super::map::Iter<'a, T, ()>);
-
-impl<T> Clone for Iter<'_, T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<'a, T> Iterator for Iter<'a, T> {
-    type Item = &'a T;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(item, ())| item)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl<T> DoubleEndedIterator for Iter<'_, T> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(|(item, ())| item)
-    }
-}
-
-impl<T> ExactSizeIterator for Iter<'_, T> {}
+pub type Iter<'a, T> = Keys<'a, T, ()>;
 
 pub struct IntoIter<T>(std::vec::IntoIter<(T, ())>);
 

@@ -156,7 +156,7 @@ impl<'a> Gathering<'a> {
     /// What a packet that says something does in the fact: to whom, in words.
     fn packet(&mut self, event: &Event) -> Option<(NodeId, String, Leg)> {
         let figures = self.figures;
-        let lane = |node: NodeId| figures.iter().position(|figure| figure.node == node);
+        let lane = |node| lane(figures, node);
         match &event.fact {
             Fact::World(WorldFact::PacketSent { packet, .. }) => {
                 let message = Message::of(&self.view, self.run.partition(), *packet)?;
@@ -184,12 +184,14 @@ impl<'a> Gathering<'a> {
     fn fact(&self, at: usize, told: Option<(NodeId, String, Leg)>) -> Option<FactView> {
         let event = self.run.event(at)?;
         let node = told.as_ref().map_or_else(|| node_of(&event), |told| told.0);
-        let lane = self.figures.iter().position(|figure| figure.node == node);
+        let lane = lane(self.figures, node);
         let who = lane.map_or("world", |lane| &self.figures[lane].name).to_owned();
-        let because = (0..at).rev().find_map(|before| {
+        let cause = |before| {
             let cause = self.run.event(before)?;
             (cause.id == event.cause).then(|| (before, cause.fact.to_string()))
-        });
+        };
+        let is_known = event.cause != EventId::NONE;
+        let because = is_known.then(|| (0..at).rev().find_map(cause)).flatten();
         Some(FactView {
             at,
             ms: event.at_ms - EPOCH_MS,
@@ -200,11 +202,15 @@ impl<'a> Gathering<'a> {
                 .site
                 .0
                 .map(|site| (site.file().replace('\\', "/"), site.line())),
-            because: because.filter(|_| event.cause != EventId::NONE),
+            because,
             packet: told.as_ref().map(|told| told.2),
             text: told.map_or_else(|| event.fact.to_string(), |told| told.1),
         })
     }
+}
+
+fn lane(figures: &[Figure], node: NodeId) -> Option<usize> {
+    figures.iter().position(|figure| figure.node == node)
 }
 
 /// Whom a fact is about: of what is done to a broker from outside, the broker.

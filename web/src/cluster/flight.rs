@@ -3,7 +3,7 @@
 //! A message leaves and arrives with the facts that say so; the screen time of a fact lies between the
 //! stops around it. One that would be too quick to see leaves a little earlier on the screen.
 
-use highwater_core::stage::{Message, Way};
+use highwater_core::stage::{Message, Stage, Way};
 use highwater_core::trace::{Fact, NodeId, WorldFact};
 
 use super::pace::LEAST_MS;
@@ -45,10 +45,10 @@ impl Stretch {
 /// Messages that are in the air within the stretch; those that say nothing new are left out.
 pub fn flights(run: &Run, stretch: Stretch) -> Vec<Flight> {
     let (from, to) = stretch.facts;
-    let before = run.stage_at(from, from);
+    let mut view = run.view_at(from);
+    let before = Stage::of(&view, &run.options(from));
     let mut air: Vec<(Message, usize)> = Vec::new();
     air.extend(before.messages.into_iter().map(|message| (message, from)));
-    let mut view = run.view_at(from);
     let mut all = Vec::new();
     for at in from..to {
         let Some(event) = run.event(at) else { break };

@@ -17,6 +17,7 @@ use highwater_core::types::{BrokerId, Offset};
 use super::run::Run;
 use crate::annotate::{Annotated, Field, File, field};
 use crate::batch_bytes::batch_fields;
+use crate::strip::FILES;
 
 /// What a reader has opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +61,7 @@ fn record(world: &World, run: &Run, broker: BrokerId, offset: Offset) -> Option<
             bytes,
         })
     };
-    let kinds = [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex];
-    let files: Vec<File> = kinds.into_iter().filter_map(read).collect();
+    let files: Vec<File> = FILES.into_iter().filter_map(read).collect();
     let log = files.first()?;
     let (from, batch) = batch_at(&log.bytes, offset)?;
     let file = format!("{} of broker {broker}", log.name);

@@ -325,7 +325,7 @@ impl Past {
             }
             self.carry_out(player, command)?;
             self.breaks.extend(player.broken().map(|(name, why)| Break {
-                facts: player.world().map_or(0, |world| world.trace().len()),
+                facts: facts_of(player),
                 name,
                 why: why.to_owned(),
             }));
@@ -334,7 +334,7 @@ impl Past {
     }
 
     fn carry_out(&mut self, player: &mut Player, command: Command) -> Result<(), String> {
-        let facts = player.world().map_or(0, |world| world.trace().len());
+        let facts = facts_of(player);
         let (visible, steps) = (player.visible().len(), player.step_ends().len());
         let line = Line {
             number: self.lines.len() + 1,
@@ -343,7 +343,7 @@ impl Past {
             golden: Vec::new(),
         };
         player.play_line(&line).map_err(|failure| failure.why)?;
-        let until = player.world().map_or(0, |world| world.trace().len());
+        let until = facts_of(player);
         self.lines.push(Rc::new(Played {
             command,
             facts,
@@ -387,6 +387,10 @@ impl Run {
             self.checkpoints.push(Rc::new(view));
         }
     }
+}
+
+fn facts_of(player: &Player) -> usize {
+    player.world().map_or(0, |world| world.trace().len())
 }
 
 /// Invariants are looked at where a step touches them: what needs every disk read is left to the tests.

@@ -1,7 +1,10 @@
 //! The plain state of a place: what each replica has, what the coordination service has, and which
 //! invariants hold.
 
+use std::sync::Arc;
+
 use highwater_core::sim::invariants::{self, Invariant};
+use highwater_core::stage::{Row, Stage};
 use highwater_core::types::BrokerId;
 
 use super::lab::ClusterLab;
@@ -43,8 +46,8 @@ impl ClusterLab {
     pub fn state_here(&self) -> Option<StateView> {
         let (run, facts) = self.run_here()?;
         let view = run.view_at(facts);
-        let stage = run.stage_at(facts, facts);
-        let row = |row: &std::sync::Arc<highwater_core::stage::Row>| {
+        let stage = Stage::of(&view, &run.options(facts));
+        let row = |row: &Arc<Row>| {
             let heard = row.heard.iter().map(|heard| match heard.log_end {
                 Some(log_end) => format!("{} at {log_end}", heard.broker),
                 None => format!("{} not yet", heard.broker),

@@ -61,15 +61,10 @@ fn draw(out: &mut String, left: i64, stage: &Stage) {
     }
     text(out, left, TOP + 28, "font-weight=\"700\"", "told to producers");
     for promise in &stage.promises {
-        let (looks, said) = match promise.state {
-            PromiseState::Kept => ("", "✓ safe"),
-            PromiseState::InDoubt => ("opacity=\"0.7\"", "✓ safe?"),
-            PromiseState::Broken => ("text-decoration=\"line-through\"", "✓ safe"),
-        };
-        let colour = if promise.state == PromiseState::Broken {
-            BROKEN
-        } else {
-            INK
+        let (looks, colour, said) = match promise.state {
+            PromiseState::Kept => ("", INK, "✓ safe"),
+            PromiseState::InDoubt => ("opacity=\"0.7\"", INK, "✓ safe?"),
+            PromiseState::Broken => ("text-decoration=\"line-through\"", BROKEN, "✓ safe"),
         };
         let looks = format!("{looks} fill=\"{colour}\" text-anchor=\"middle\"");
         open(out, &promise.say());

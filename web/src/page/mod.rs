@@ -1,11 +1,12 @@
 //! The page's parts: [`scenes`] chooses what is shown; [`chrome`] is what stands around every picture;
-//! [`files`] and [`cluster`] are the two kinds of scene, and [`bytes`] what both open.
+//! [`files`] and [`cluster`] are the two kinds of scene, [`kept`] the state of either, and [`bytes`] what both open.
 
 mod browser;
 mod bytes;
 mod chrome;
 mod cluster;
 mod files;
+mod kept;
 mod scenes;
 
 pub fn start() {

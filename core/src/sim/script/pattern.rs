@@ -159,21 +159,15 @@ pub fn fields(event: &Event) -> Vec<(String, String)> {
 /// What a fact holds, without its name and that of its family.
 fn own_fields(event: &Event) -> Option<Value> {
     let mut event_value: Value = serde_json::from_slice(&event.to_json()).ok()?;
-    let has_family = matches!(
-        event.fact,
-        Fact::World(_)
-            | Fact::Control(_)
-            | Fact::Group(_)
-            | Fact::Client(_)
-            | Fact::Producer(_)
-            | Fact::Consumer(_)
-    );
-    let names = if has_family { 2 } else { 1 };
     let mut value = event_value.get_mut("fact")?.take();
-    for _ in 0..names {
-        value = value.as_object_mut()?.values_mut().next()?.take();
+    loop {
+        let (name, within) = value.as_object_mut()?.iter_mut().next()?;
+        let is_own = name == name_of(&event.fact);
+        value = within.take();
+        if is_own {
+            return Some(value);
+        }
     }
-    Some(value)
 }
 
 fn add_field(fields: &mut Vec<(String, String)>, name: String, value: &Value) {

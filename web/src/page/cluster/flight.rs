@@ -12,7 +12,7 @@ use highwater_lab::cluster::Flight;
 use web_sys::Element;
 use yew::prelude::*;
 
-use super::map::{SharedStage, transform};
+use super::map::{SharedStage, message_class, transform};
 use super::places::{Places, Point, message_size, px};
 use crate::page::browser;
 
@@ -154,9 +154,7 @@ fn dress(ghost: &Element, flight: &Flight) {
     if let Ok(Some(text)) = ghost.query_selector("text") {
         text.set_text_content(Some(&flight.label));
     }
-    let way = if flight.request { "request" } else { "answer" };
-    let lost = if flight.lost { " held" } else { "" };
-    set(ghost, "data-way", format!("message {way}{lost}"));
+    set(ghost, "data-way", message_class(flight.request, flight.lost));
 }
 
 /// A running animation; the frame that comes next is held here, and dropped with it.

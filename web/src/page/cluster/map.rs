@@ -159,7 +159,7 @@ fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
 fn message_view(message: &Message, place: Point) -> Html {
     let size = message_size(&message.name);
     html! {
-        <g key={message.packet} class={message_class(message)} role="button" aria-label={message.say()} data-say={message.key()}
+        <g key={message.packet} class={message_class(message.way == Way::Request, message.held)} role="button" aria-label={message.say()} data-say={message.key()}
             data-rove="" tabindex="-1" transform={transform(place)}>
             <rect x={px(-size.width / 2.0)} y={px(-size.height / 2.0)} width={px(size.width)} height={px(size.height)} rx="14" />
             <text y="5">{ &message.name }</text>
@@ -167,12 +167,10 @@ fn message_view(message: &Message, place: Point) -> Html {
     }
 }
 
-pub fn message_class(message: &Message) -> String {
-    let way = match message.way {
-        Way::Request => "request",
-        Way::Answer => "answer",
-    };
-    let held = if message.held { " held" } else { "" };
+/// `held`: it does not arrive.
+pub fn message_class(is_request: bool, held: bool) -> String {
+    let way = if is_request { "request" } else { "answer" };
+    let held = if held { " held" } else { "" };
     format!("message {way}{held}")
 }
 

@@ -28,22 +28,23 @@ use self::side::Side;
 use super::browser;
 use super::bytes::Bytes;
 use super::chrome::{self, Shown, keys};
+use super::kept::{Kept, Playable, refusal};
 use super::scenes::SceneProps;
 
-/// The lab as yew keeps it; `Err` when the scene itself cannot be played.
-#[derive(Clone)]
-pub struct State(Result<ClusterLab, String>);
+impl Playable for ClusterLab {
+    type Wish = Wish;
 
-impl Reducible for State {
-    type Action = Wish;
+    fn after(&self, wish: Wish) -> Self {
+        ClusterLab::after(self, wish)
+    }
 
-    fn reduce(self: Rc<Self>, wish: Wish) -> Rc<Self> {
-        match &self.0 {
-            Ok(lab) => Rc::new(Self(Ok(lab.after(wish)))),
-            Err(_) => self,
-        }
+    fn open(link: String) -> Wish {
+        Wish::Open(link)
     }
 }
+
+/// What yew keeps.
+pub type State = Kept<ClusterLab>;
 
 /// Where wishes go.
 pub type Wishes = UseReducerDispatcher<State>;
@@ -63,7 +64,7 @@ pub struct Props {
 
 #[component]
 pub fn Scene(props: &Props) -> Html {
-    let state = use_reducer(|| first_state(props.name, &props.scene.link));
+    let state = use_reducer(|| Kept::first(ClusterLab::new(props.name), &props.scene.link));
     let width = chrome::use_width();
     let passing = chrome::use_passing();
     let turned = use_state(|| None::<usize>);
@@ -74,7 +75,7 @@ pub fn Scene(props: &Props) -> Html {
     use_shown_focus(&state, &props.scene.root);
     let lab = match &state.0 {
         Ok(lab) => lab,
-        Err(why) => return html! { <main><p>{ format!("This scene cannot be told: {why}.") }</p></main> },
+        Err(why) => return refusal(why),
     };
     let shown = shown(lab);
     browser::remember_link(&props.scene.root, &shown.link);
@@ -173,13 +174,6 @@ fn switch(sides: &[SideView], at: usize, turned: &UseStateHandle<Option<usize>>)
             { for sides.iter().enumerate().map(button) }
         </div>
     }
-}
-
-fn first_state(name: &str, link: &str) -> State {
-    State(ClusterLab::new(name).map(|lab| match link {
-        "" => lab,
-        link => lab.after(Wish::Open(link.to_owned())),
-    }))
 }
 
 fn shown(lab: &ClusterLab) -> Shown {

@@ -11,34 +11,34 @@ use std::rc::Rc;
 
 use gloo::timers::callback::Timeout;
 use highwater_core::disk::ReadAt;
-use highwater_core::log::names::FileKind;
 use highwater_core::sim::log_on_memory_disk::DIR;
 use highwater_lab::annotate::{File, annotate};
 use highwater_lab::free_play;
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::link;
-use highwater_lab::strip::file_name;
+use highwater_lab::strip::{FILES, file_name};
 use yew::prelude::*;
 
 use super::browser;
 use super::bytes::Bytes;
 use super::chrome::{self, Do, Passing, Shown, keys};
+use super::kept::{Kept, Playable, refusal};
 use super::scenes::SceneProps;
 
-/// The lab as yew keeps it; `Err` when the scene itself cannot be read.
-#[derive(Clone)]
-pub struct State(Result<Lab, String>);
+impl Playable for Lab {
+    type Wish = Wish;
 
-impl Reducible for State {
-    type Action = Wish;
+    fn after(&self, wish: Wish) -> Self {
+        Lab::after(self, wish)
+    }
 
-    fn reduce(self: Rc<Self>, wish: Wish) -> Rc<Self> {
-        match &self.0 {
-            Ok(lab) => Rc::new(Self(Ok(lab.after(wish)))),
-            Err(_) => self,
-        }
+    fn open(link: String) -> Wish {
+        Wish::Open(link)
     }
 }
+
+/// What yew keeps.
+pub type State = Kept<Lab>;
 
 /// Where wishes go.
 pub type Wishes = UseReducerDispatcher<State>;
@@ -52,7 +52,7 @@ const BYTES_PX: u32 = 470;
 
 #[component]
 pub fn Scene(props: &SceneProps) -> Html {
-    let state = use_reducer(|| first_state(&props.link));
+    let state = use_reducer(|| Kept::first(Lab::new(), &props.link));
     let width = chrome::use_width();
     let passing = chrome::use_passing();
     let wishes = state.dispatcher();
@@ -61,7 +61,7 @@ pub fn Scene(props: &SceneProps) -> Html {
     use_play(&state, &passing);
     let lab = match &state.0 {
         Ok(lab) => lab,
-        Err(why) => return html! { <main><p>{ format!("This scene cannot be told: {why}.") }</p></main> },
+        Err(why) => return refusal(why),
     };
     let shown = shown(lab);
     browser::remember_link(&props.root, &shown.link);
@@ -101,8 +101,7 @@ fn files(lab: &Lab) -> Rc<Vec<File>> {
         return Rc::default();
     };
     let host = world.host();
-    let kinds = [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex];
-    let files = kinds.into_iter().filter_map(|kind| {
+    let files = FILES.into_iter().filter_map(|kind| {
         let name = file_name(chosen.segment(), kind);
         let path = format!("{}/{name}", host.path());
         let len = host.disk().len(DIR, &path).ok()?;
@@ -110,13 +109,6 @@ fn files(lab: &Lab) -> Rc<Vec<File>> {
         Some(File { name, bytes })
     });
     Rc::new(files.collect())
-}
-
-fn first_state(link: &str) -> State {
-    State(Lab::new().map(|lab| match link {
-        "" => lab,
-        link => lab.after(Wish::Open(link.to_owned())),
-    }))
 }
 
 /// What the reader wants, in this scene's words.

@@ -380,6 +380,7 @@ impl ClassicGroup {
         self.pending_sync.clear();
     }
 
+    // ANCHOR: check_identity
     /// Is this who it claims to be? (`validateMember`)
     ///
     /// Errors: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID when another has the instance's place.
@@ -407,6 +408,7 @@ impl ClassicGroup {
             false => Err(ErrorCode::IllegalGeneration),
         }
     }
+    // ANCHOR_END: check_identity
 
     /// Everyone as the leader needs to see them.
     pub(super) fn joined_members(&self) -> Vec<JoinedMember> {

@@ -11,7 +11,14 @@ moment   lost
 when     CoordinatorLost
 say      Client {at} notices and asks the others who coordinates the group now. Until somebody leads, they still name the dead one.
 focus    client:{at}
+ask      What will the next coordinator know of the group's offsets?
+accept   {loaded.offsets}
+choice   {loaded.offsets} = all that was committed | They are records of the partition that it leads then.
+choice   none = nothing, until members tell it | So it would be if a coordinator kept them in its memory alone.
 | Client 103 notices and asks the others who coordinates the group now. Until somebody leads, they still name the dead one.
+| ? What will the next coordinator know of the group's offsets?
+| + all that was committed: They are records of the partition that it leads then.
+| - nothing, until members tell it: So it would be if a coordinator kept them in its memory alone.
 
 moment   loaded
 when     CoordinatorLoaded

@@ -41,6 +41,7 @@ impl Assignor for CooperativeStickyAssignor {
         Some(Bytes::copy_from_slice(&generation.to_be_bytes()))
     }
 
+    // ANCHOR: assign
     fn assign(&self, topics: &TopicsForAssignment, members: &Members) -> Shares {
         let answer = share_out(topics, members, claim_of);
         let mut shares = answer.shares;
@@ -52,6 +53,7 @@ impl Assignor for CooperativeStickyAssignor {
         }
         shares
     }
+    // ANCHOR_END: assign
 }
 
 fn claim_of(member: &MemberSubscription) -> Claim {

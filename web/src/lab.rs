@@ -52,8 +52,7 @@ pub enum Wish {
 
 impl Lab {
     /// The scene's first moment.
-    pub fn new() -> Result<Self, String> {
-        let scene = Scene::load()?;
+    pub fn new(scene: Scene) -> Result<Self, String> {
         let spot = Spot::start();
         let worlds = worlds(&scene, &spot).map_err(|error| error.to_string())?;
         Ok(Self {
@@ -256,7 +255,7 @@ mod tests {
     use super::*;
 
     fn lab() -> Lab {
-        Lab::new().unwrap()
+        Scene::load().and_then(Lab::new).unwrap()
     }
 
     fn find_moment(lab: &Lab, name: &str) -> usize {

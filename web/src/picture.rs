@@ -107,10 +107,11 @@ pub fn in_focus(lab: &Lab, what: &str) -> bool {
 mod tests {
     use super::*;
     use crate::lab::Wish;
+    use crate::scene::Scene;
 
     #[test]
     fn each_moment_has_a_picture_with_words() {
-        let mut lab = Lab::new().unwrap();
+        let mut lab = Scene::load().and_then(Lab::new).unwrap();
         let mut pictures = Vec::new();
         while lab.is_story() {
             let labels = Picture::of(&lab).labels();
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn steps_appear_one_by_one() {
-        let mut lab = Lab::new().unwrap();
+        let mut lab = Scene::load().and_then(Lab::new).unwrap();
         let at = lab
             .scene
             .story

@@ -24,8 +24,14 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// The lab's own.
     pub fn load() -> Result<Self, String> {
-        let story = Story::parse(STORY).map_err(|error| error.to_string())?;
+        Self::of(STORY)
+    }
+
+    /// Of a story's text.
+    pub fn of(text: &str) -> Result<Self, String> {
+        let story = Story::parse(text).map_err(|error| error.to_string())?;
         let actions = story.moments.iter().map(|moment| {
             let actions = moment.steps.iter().map(|step| step.parse());
             actions.collect::<Result<Vec<Action>, String>>()
@@ -118,33 +124,57 @@ mod tests {
         all
     }
 
+    /// The lab's own, and those of the book's figures, by name.
+    fn all() -> Vec<(String, Scene)> {
+        let figures = concat!(env!("CARGO_MANIFEST_DIR"), "/../book/figures");
+        let mut all = vec![(NAME.to_owned(), Scene::load().unwrap())];
+        for entry in std::fs::read_dir(figures).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "story") {
+                let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+                let text = std::fs::read_to_string(path).unwrap();
+                let scene = Scene::of(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
+                all.push((name, scene));
+            }
+        }
+        all
+    }
+
     #[test]
     fn each_moment_happens_and_its_sentence_has_all_its_values() {
-        let scene = Scene::load().unwrap();
-        let worlds = scene.worlds(Settings::default()).unwrap();
-        for (at, (moment, world)) in scene.story.moments.iter().zip(&worlds).enumerate() {
-            assert_eq!(world.refused, None, "{}", moment.name);
-            assert!(moment.happened(&world.facts), "{}", moment.name);
-            let sentence = fill(&moment.say, |name| fields::value(world, name))
-                .unwrap_or_else(|field| panic!("{}: no value for {field}", moment.name));
-            assert_eq!(sentence, scene.sentence(at, world));
-            let words = sentence.split_whitespace().count();
-            assert!(words <= MOST_WORDS, "{}: {words} words", moment.name);
-            assert!(!moment.button.is_empty() && moment.focus.len() <= MOST_FOCUS);
-            println!("{}. {sentence}", at + 1);
+        for (name, scene) in all() {
+            println!("{name}");
+            let worlds = scene.worlds(Settings::default()).unwrap();
+            for (at, (moment, world)) in scene.story.moments.iter().zip(&worlds).enumerate() {
+                let name = format!("{name}, {}", moment.name);
+                assert_eq!(world.refused, None, "{name}");
+                assert!(moment.happened(&world.facts), "{name}");
+                let sentence = fill(&moment.say, |field| fields::value(world, field))
+                    .unwrap_or_else(|field| panic!("{name}: no value for {field}"));
+                assert_eq!(sentence, scene.sentence(at, world));
+                let words = sentence.split_whitespace().count();
+                assert!(words <= MOST_WORDS, "{name}: {words} words");
+                assert!(!moment.button.is_empty() && moment.focus.len() <= MOST_FOCUS);
+                println!("{}. {sentence}", at + 1);
+                if moment.ask.is_some() {
+                    assert!(scene.prediction(at, &worlds).is_some(), "{name}");
+                }
+            }
         }
     }
 
     #[test]
     fn no_number_stands_literally_in_a_sentence() {
-        for moment in &Scene::load().unwrap().story.moments {
-            let mut texts = vec![moment.say.clone()];
-            if let Some(ask) = &moment.ask {
-                texts.push(ask.question.clone());
-                texts.extend(ask.choices.iter().map(|choice| choice.reason.clone()));
-            }
-            for text in texts {
-                assert!(!text.contains(|c: char| c.is_ascii_digit()), "{text}");
+        for (name, scene) in all() {
+            for moment in &scene.story.moments {
+                let mut texts = vec![moment.say.clone()];
+                if let Some(ask) = &moment.ask {
+                    texts.push(ask.question.clone());
+                    texts.extend(ask.choices.iter().map(|choice| choice.reason.clone()));
+                }
+                for text in texts {
+                    assert!(!text.contains(|c: char| c.is_ascii_digit()), "{name}: {text}");
+                }
             }
         }
     }
@@ -192,13 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_settings_the_story_is_told_to_its_end() {
-        let scene = Scene::load().unwrap();
-        for settings in all_settings() {
-            let worlds = scene.worlds(settings).unwrap();
-            for (at, world) in worlds.iter().enumerate() {
-                assert!(!scene.sentence(at, world).is_empty(), "{settings:?}");
-                assert_eq!(world.refused, None, "{settings:?} {at}");
+    fn whatever_the_settings_a_story_is_told_to_its_end() {
+        for (name, scene) in all() {
+            for settings in all_settings() {
+                let worlds = scene.worlds(settings).unwrap();
+                for (at, world) in worlds.iter().enumerate() {
+                    assert!(!scene.sentence(at, world).is_empty(), "{name}: {settings:?}");
+                    assert_eq!(world.refused, None, "{name}: {settings:?} {at}");
+                }
             }
         }
     }

@@ -16,6 +16,7 @@ use highwater_lab::annotate::{File, annotate};
 use highwater_lab::free_play;
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::link;
+use highwater_lab::scene::Scene as Story;
 use highwater_lab::strip::{FILES, file_name};
 use yew::prelude::*;
 
@@ -52,7 +53,7 @@ const BYTES_PX: u32 = 470;
 
 #[component]
 pub fn Scene(props: &SceneProps) -> Html {
-    let state = use_reducer(|| Kept::first(Lab::new(), &props.link));
+    let state = use_reducer(|| Kept::first(Story::load().and_then(Lab::new), &props.link));
     let width = chrome::use_width();
     let passing = chrome::use_passing();
     let wishes = state.dispatcher();

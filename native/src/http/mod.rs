@@ -38,6 +38,7 @@ pub async fn serve(socket: TcpListener, brokers: Vec<Numbered>) {
 /// The brokers of this process, in order.
 type Brokers = Arc<Vec<Numbered>>;
 
+// ANCHOR: health
 /// 200 once every broker takes requests, 503 before and after. A broker that has lost a log directory
 /// still serves what lies in the others, and to start it again would not help: 200, in other words.
 async fn health(State(brokers): State<Brokers>) -> impl IntoResponse {
@@ -53,6 +54,7 @@ async fn health(State(brokers): State<Brokers>) -> impl IntoResponse {
     let said = if said.is_empty() { "ok\n".to_owned() } else { said };
     (StatusCode::OK, said)
 }
+// ANCHOR_END: health
 
 /// Which log directories are offline.
 fn words(driver: &Arc<Driver>) -> String {

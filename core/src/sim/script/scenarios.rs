@@ -44,6 +44,7 @@ scenarios! {
     acks_one_is_lost_with_the_leader: "acks/one_is_lost_with_the_leader",
     book_commit_order: "book/commit_order",
     book_first_offset: "book/first_offset",
+    book_session_ends: "book/session_ends",
     book_shared_out: "book/shared_out",
     book_third_comes: "book/third_comes",
     brokers_answer_lost: "brokers/answer_lost",

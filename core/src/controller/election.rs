@@ -43,6 +43,7 @@ pub fn elect(reason: ElectionReason, replicas: &[Standing], unclean_allowed: boo
         ElectionReason::Preferred => replicas.get(..1).unwrap_or_default(),
         _ => replicas,
     };
+    // ANCHOR: chosen
     let clean = considered.iter().position(|replica| refusal(replica).is_none());
     let is_unclean = clean.is_none() && unclean_allowed && reason == ElectionReason::Offline;
     let chosen = match is_unclean {
@@ -51,6 +52,7 @@ pub fn elect(reason: ElectionReason, replicas: &[Standing], unclean_allowed: boo
             .position(|replica| replica.is_alive && !replica.is_leaving),
         false => clean,
     };
+    // ANCHOR_END: chosen
     let verdict = |(place, replica): (usize, &Standing)| {
         let verdict = match chosen {
             Some(chosen) if chosen == place && is_unclean => Verdict::ElectedUnclean,
@@ -74,6 +76,7 @@ pub fn elect(reason: ElectionReason, replicas: &[Standing], unclean_allowed: boo
     }
 }
 
+// ANCHOR: refusal
 /// Why the replica may not lead; `None`: it may.
 fn refusal(replica: &Standing) -> Option<Verdict> {
     if !replica.is_alive {
@@ -86,6 +89,7 @@ fn refusal(replica: &Standing) -> Option<Verdict> {
         None
     }
 }
+// ANCHOR_END: refusal
 
 #[cfg(test)]
 mod tests {

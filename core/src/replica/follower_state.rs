@@ -56,6 +56,7 @@ impl FollowerState {
         self.last_caught_up_ms = if in_sync { now } else { 0 };
     }
 
+    // ANCHOR: fetched
     /// The follower has fetched from `offset`, when the leader's log ended at `leader_end`
     /// (`Replica.updateFetchStateOrThrow`). One that is always a little behind, because the log grows
     /// all the time, was caught up at its fetch before if it now asks for what was the end then.
@@ -78,6 +79,7 @@ impl FollowerState {
         self.last_fetch_ms = now;
         self.broker_epoch = Some(epoch);
     }
+    // ANCHOR_END: fetched
 
     /// The leader's log grows from `leader_end`: until now the follower was caught up if it has that.
     /// Within a fetch session an idle partition is asked for without being named, so that its last
@@ -88,10 +90,12 @@ impl FollowerState {
         }
     }
 
+    // ANCHOR: is_caught_up
     /// `ReplicaState.isCaughtUp`.
     pub fn is_caught_up(&self, leader_end: Offset, now: Millis, lag_time_max_ms: Millis) -> bool {
         self.log_end == leader_end || now.saturating_sub(self.last_caught_up_ms) <= lag_time_max_ms
     }
+    // ANCHOR_END: is_caught_up
 
     /// When it stops to be caught up, if nothing comes; `None` while it has all there is.
     pub fn lags_at(&self, leader_end: Offset, lag_time_max_ms: Millis) -> Option<Millis> {

@@ -22,6 +22,7 @@ use crate::trace::{Fact, FollowerEnd, FollowerStanding, HighWatermarkBasis, High
 use crate::types::{Millis, Offset};
 
 impl Leader {
+    // ANCHOR: safe_end
     /// How far HW may go, and what keeps it from the leader's log end.
     fn safe_end(
         &self,
@@ -46,6 +47,7 @@ impl Leader {
         }
         (to, hold)
     }
+    // ANCHOR_END: safe_end
 
     fn standing(
         &self,
@@ -172,6 +174,7 @@ impl Partition {
         })
     }
 
+    // ANCHOR: may_append
     fn may_append(&self, all_replicas: bool) -> Result<(), Refused> {
         let log = self.log()?;
         let Role::Leader(leader) = &self.role else {
@@ -190,6 +193,7 @@ impl Partition {
             ),
         ))
     }
+    // ANCHOR_END: may_append
 
     /// For acks=all, when HW has passed the records: whether enough replicas are in sync still
     /// (`Partition.checkEnoughReplicasReachOffset`).

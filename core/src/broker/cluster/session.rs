@@ -333,6 +333,7 @@ impl State {
         }
     }
 
+    // ANCHOR: run_for_controller
     /// One multi makes `/controller` and takes the next epoch: of several that try, one succeeds. What
     /// the epoch's node will be then is remembered now: read afterwards, it could be a successor's.
     fn run_for_controller(&mut self, cx: &mut Cx, seen: Option<&(Bytes, Stat)>) {
@@ -354,6 +355,7 @@ impl State {
         };
         self.submit_multi(multi, OpFor::Elect);
     }
+    // ANCHOR_END: run_for_controller
 
     fn op_done(&mut self, cx: &mut Cx, whom: OpFor, result: Result<CoordinationReply, MultiError>) {
         let found = match &result {

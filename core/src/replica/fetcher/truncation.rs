@@ -37,6 +37,7 @@ struct Parting {
     is_final: bool,
 }
 
+// ANCHOR: cut_for
 /// `AbstractFetcherThread.getOffsetTruncationState`.
 fn cut_for(log: &Log, high_watermark: Offset, leader: EpochEnd) -> Parting {
     let is_final = true;
@@ -66,6 +67,7 @@ fn cut_for(log: &Log, high_watermark: Offset, leader: EpochEnd) -> Parting {
         is_final,
     }
 }
+// ANCHOR_END: cut_for
 
 pub(super) fn end_of(partition: &Partition) -> Offset {
     partition.log().map_or(-1, Log::assigned_end)

@@ -169,6 +169,7 @@ impl Controller {
         });
     }
 
+    // ANCHOR: is_eligible
     /// Whether the replica lives, means to stay, and is in the life that the leader saw fetching.
     fn is_eligible(&self, broker: BrokerId, epoch: i64) -> bool {
         let Some(known) = self.image.broker(broker) else {
@@ -177,6 +178,7 @@ impl Controller {
         let same_life = epoch == NO_BROKER_EPOCH || epoch == known.epoch || !self.check_broker_epochs;
         same_life && !self.shutting_down.contains(&broker)
     }
+    // ANCHOR_END: is_eligible
 }
 
 /// The members of the wanted ISR with the epochs that the leader knows them by.

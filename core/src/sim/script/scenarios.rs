@@ -45,6 +45,7 @@ scenarios! {
     book_commit_order: "book/commit_order",
     book_first_offset: "book/first_offset",
     book_follower_dies: "book/follower_dies",
+    book_nobody_in_sync: "book/nobody_in_sync",
     book_one_follower: "book/one_follower",
     book_one_replica: "book/one_replica",
     book_session_ends: "book/session_ends",

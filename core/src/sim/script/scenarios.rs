@@ -49,6 +49,7 @@ scenarios! {
     book_loss_all_at_once: "book/loss_all_at_once",
     book_loss_min_insync_one: "book/loss_min_insync_one",
     book_loss_one_replica: "book/loss_one_replica",
+    book_loss_unclean: "book/loss_unclean",
     book_nobody_in_sync: "book/nobody_in_sync",
     book_one_follower: "book/one_follower",
     book_one_replica: "book/one_replica",

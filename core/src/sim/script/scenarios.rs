@@ -45,6 +45,7 @@ scenarios! {
     book_commit_order: "book/commit_order",
     book_first_offset: "book/first_offset",
     book_follower_dies: "book/follower_dies",
+    book_follower_returns: "book/follower_returns",
     book_last_in_sync: "book/last_in_sync",
     book_loss_all_at_once: "book/loss_all_at_once",
     book_loss_min_insync_one: "book/loss_min_insync_one",

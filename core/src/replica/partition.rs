@@ -190,6 +190,7 @@ impl Partition {
         if epoch < leader.since {
             return Err(self.not_leading());
         }
+        // ANCHOR: acks
         let reached = if all_replicas {
             self.high_watermark
         } else {
@@ -198,6 +199,7 @@ impl Partition {
         if offset > reached {
             return Ok(self.acks.insert(offset, all_replicas, waiting));
         }
+        // ANCHOR_END: acks
         if all_replicas {
             self.check_acknowledged(leader)?;
         }

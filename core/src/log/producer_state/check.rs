@@ -128,6 +128,7 @@ impl ProducerStateManager {
     }
 }
 
+// ANCHOR: check_sequence
 fn check_sequence(entry: &ProducerStateEntry, epoch: ProducerEpoch, first: Sequence) -> Result<(), Refused> {
     if entry.producer_epoch == NO_PRODUCER_EPOCH {
         return Ok(());
@@ -148,6 +149,7 @@ fn check_sequence(entry: &ProducerStateEntry, epoch: ProducerEpoch, first: Seque
         ),
     ))
 }
+// ANCHOR_END: check_sequence
 
 fn old_epoch(entry: &ProducerStateEntry, epoch: ProducerEpoch) -> Refused {
     Refused::new(

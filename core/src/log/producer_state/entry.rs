@@ -68,6 +68,7 @@ impl ProducerStateEntry {
             .map_or(NO_SEQUENCE, |batch| batch.last_sequence)
     }
 
+    // ANCHOR: find_duplicate
     /// The remembered batch with exactly these sequences in this epoch.
     pub fn find_duplicate(
         &self,
@@ -81,6 +82,7 @@ impl ProducerStateEntry {
             .find(same)
             .filter(|_| epoch == self.producer_epoch)
     }
+    // ANCHOR_END: find_duplicate
 
     pub(super) fn add_batch(&mut self, epoch: ProducerEpoch, batch: BatchMetadata) {
         self.enter_epoch(epoch);

@@ -28,7 +28,7 @@ button   Which batch?
 
 moment   batch
 do       reveal
-say      From there it reads headers, {find.header_count}, until a batch reaches {find.target}: the one from
+say      From there on it read {find.header_count}; the last batch reaches {find.target}: the one from
          {find.base} to {find.last}. It is sent whole; the consumer skips what it did not ask for.
 focus    step:3 cost
 button   Again

@@ -43,6 +43,14 @@ pub enum Action {
     FindTime(Millis),
     /// Show the next step of the look-up.
     Reveal,
+    /// The clock goes on.
+    Wait(Millis),
+    /// The producer's clock is ahead from now on.
+    Ahead(Millis),
+    /// A retention check with `retention.ms`.
+    KeepMs(Millis),
+    /// A retention check with `retention.bytes`.
+    KeepBytes(i64),
 }
 
 /// What the log is configured with; a change lets everything happen again.
@@ -89,6 +97,10 @@ impl fmt::Display for Action {
             Self::FindOffset(offset) => write!(f, "find {offset}"),
             Self::FindTime(ms) => write!(f, "time {ms}"),
             Self::Reveal => f.write_str("reveal"),
+            Self::Wait(ms) => write!(f, "wait {ms}"),
+            Self::Ahead(ms) => write!(f, "ahead {ms}"),
+            Self::KeepMs(ms) => write!(f, "keep-ms {ms}"),
+            Self::KeepBytes(bytes) => write!(f, "keep-bytes {bytes}"),
         }
     }
 }
@@ -123,6 +135,10 @@ impl FromStr for Action {
             ["find", offset] => Self::FindOffset(number(offset)?),
             ["time", ms] => Self::FindTime(number(ms)?),
             ["reveal"] => Self::Reveal,
+            ["wait", ms] => Self::Wait(number(ms)?),
+            ["ahead", ms] => Self::Ahead(number(ms)?),
+            ["keep-ms", ms] => Self::KeepMs(number(ms)?),
+            ["keep-bytes", bytes] => Self::KeepBytes(number(bytes)?),
             _ => return Err(format!("`{text}` is nothing that can happen here")),
         })
     }
@@ -137,19 +153,17 @@ impl Action {
                 crate::say::count(b.count as usize, "batch"),
                 b.records
             ),
-            Self::Roll => "roll".to_owned(),
-            Self::Flush => "flush".to_owned(),
             Self::Tear => "power cut during a write".to_owned(),
             Self::LosePower => "power cut".to_owned(),
             Self::Kill => "kill -9".to_owned(),
             Self::Stop => "clean stop".to_owned(),
-            Self::Start => "start".to_owned(),
             Self::FindOffset(offset) => format!("find offset {offset}"),
             Self::FindTime(ms) => format!(
                 "find time {}",
                 crate::say::time(highwater_core::sim::host::EPOCH_MS + ms)
             ),
             Self::Reveal => "next step of the look-up".to_owned(),
+            other => other.to_string(),
         }
     }
 }
@@ -172,6 +186,10 @@ mod tests {
             "find 7",
             "time 1500",
             "reveal",
+            "wait 1000",
+            "ahead 90000",
+            "keep-ms 30000",
+            "keep-bytes 4096",
         ];
         for text in texts {
             assert_eq!(text.parse::<Action>().unwrap().to_string(), text);

@@ -17,6 +17,7 @@ pub fn value(world: &World, name: &str) -> Option<String> {
         "batch" => batch(world, field),
         "entry" => entry(world, field),
         "rolled" => rolled(world, field),
+        "deleted" => deleted(world, field),
         "log" => log(world, field),
         "find" => find(world, world.finding.as_ref()?, field),
         "time" => time(world.finding.as_ref()?, field),
@@ -80,6 +81,19 @@ fn rolled(world: &World, field: &str) -> Option<String> {
     })
 }
 
+/// What the last retention check dropped.
+fn deleted(world: &World, field: &str) -> Option<String> {
+    let segments = world.facts.iter().filter_map(|event| match &event.fact {
+        Fact::SegmentDeleted { segment, .. } => Some(*segment),
+        _ => None,
+    });
+    Some(match field {
+        "segments" => say::count(segments.count(), "segment"),
+        "file" => file_name(segments.last()?, FileKind::Log),
+        _ => return None,
+    })
+}
+
 /// The log as a whole, and its settings.
 fn log(world: &World, field: &str) -> Option<String> {
     let segments = world.segments();
@@ -90,8 +104,21 @@ fn log(world: &World, field: &str) -> Option<String> {
         "segments" => say::count(segments.len(), "segment"),
         "batches" => say::count(sum(|segment| segment.batches.len()), "batch"),
         "entries" => say::count(sum(|segment| segment.entries.len()), "entry"),
+        "times" => say::count(sum(|segment| segment.times.len()), "entry"),
         "bytes" => say::number(segments.iter().map(|segment| segment.log_bytes).sum::<u64>()),
+        "first" => segments.first()?.file(FileKind::Log),
+        "start" => world.host().log()?.log_start().to_string(),
         "end" => world.host().log()?.log_end().to_string(),
+        "now" => say::time(world.host().now),
+        "keep_ms" => say::number(world.host().config().retention_ms?),
+        "keep_bytes" => say::number(world.host().config().retention_bytes?),
+        "greatest" => say::time(
+            segments
+                .iter()
+                .flat_map(|segment| &segment.batches)
+                .map(|batch| batch.max_timestamp_ms)
+                .max()?,
+        ),
         "records" => say::number(world.host().log()?.log_end()),
         _ => return None,
     })

@@ -224,7 +224,9 @@ mod tests {
     #[test]
     fn whatever_the_settings_a_story_is_told_to_its_end() {
         for (name, scene) in all() {
-            for settings in all_settings() {
+            // A figure need not be tried as thoroughly as the scene.
+            let every = if name == NAME { 1 } else { 6 };
+            for settings in all_settings().into_iter().step_by(every) {
                 let worlds = scene.worlds(settings).unwrap();
                 for (at, world) in worlds.iter().enumerate() {
                     assert!(!scene.sentence(at, world).is_empty(), "{name}: {settings:?}");

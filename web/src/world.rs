@@ -34,6 +34,8 @@ pub struct World {
     /// Records appended so far: the next one's number.
     produced: u64,
     batches: usize,
+    /// How far the producer's clock is ahead.
+    ahead_ms: Millis,
     /// Of the last action.
     pub facts: Vec<Rc<Event>>,
     /// Since the start, latest last.
@@ -59,6 +61,7 @@ impl World {
             host: LogOnMemoryDisk::new(TopicPartition::new(TOPIC, 0), config)?,
             produced: 0,
             batches: 0,
+            ahead_ms: 0,
             facts: Vec::new(),
             all_facts: Vec::new(),
             finding: None,
@@ -186,6 +189,10 @@ impl World {
                     finding.shown = (finding.shown + 1).min(STEPS);
                 }
             }
+            Action::Wait(ms) => self.host.now += ms,
+            Action::Ahead(ms) => self.ahead_ms = *ms,
+            Action::KeepMs(ms) => self.host.keep(Some(*ms), None)?,
+            Action::KeepBytes(bytes) => self.host.keep(None, Some(*bytes as u64))?,
         }
         Ok(())
     }
@@ -216,7 +223,7 @@ impl World {
             let key = format!("k{}", self.produced);
             let value = format!("order {}, ", self.produced);
             let value: String = value.chars().cycle().take(batches.value_bytes as usize).collect();
-            let timestamp = self.host.now + at * RECORD_MS;
+            let timestamp = self.host.now + self.ahead_ms + at * RECORD_MS;
             builder.append(timestamp, Some(key.as_bytes()), Some(value.as_bytes()), &[]);
             self.produced += 1;
         }

@@ -92,6 +92,7 @@ impl Log {
                 self.assigned_end,
             ),
         };
+        // ANCHOR: first_segment_breaches
         let held_back = high_watermark < end && !mutated!(RetentionPassesHighWatermark);
         if size == 0 && self.closed.is_empty() || held_back {
             return None;
@@ -111,6 +112,7 @@ impl Log {
             .retention_ms
             .is_some_and(too_old)
             .then_some(DeleteReason::RetentionTime)
+        // ANCHOR_END: first_segment_breaches
     }
 
     /// Renames the files of a closed segment away and remembers to unlink them.

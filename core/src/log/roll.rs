@@ -33,6 +33,7 @@ impl Log {
         }
     }
 
+    // ANCHOR: must_roll
     /// Whether the batch must begin a new segment (`LogSegment.shouldRoll`).
     pub(super) fn must_roll(&self, now: Millis, header: &BatchHeader) -> Option<RollReason> {
         let indexer = &self.active.indexer;
@@ -57,6 +58,7 @@ impl Log {
             None
         }
     }
+    // ANCHOR_END: must_roll
 
     pub(super) fn roll_for(&mut self, cx: &mut Cx<'_>, header: &BatchHeader, reason: RollReason) {
         if self.active.indexer.size_bytes == 0 && self.active.indexer.base == header.base_offset {

@@ -117,6 +117,7 @@ impl Indexer {
             .is_some_and(|relative| (0..=i64::from(i32::MAX)).contains(&relative))
     }
 
+    // ANCHOR: index_entry
     /// Takes in the next batch, which starts at byte `size_bytes`. The caller has checked that
     /// [`can_hold`](Self::can_hold) its last offset.
     pub fn add(&mut self, header: &BatchHeader, index_interval_bytes: u32) -> Option<NewEntries> {
@@ -148,6 +149,7 @@ impl Indexer {
         self.remember(header, position);
         entries
     }
+    // ANCHOR_END: index_entry
 
     /// Remembers where a batch lies that the indexes know of already.
     pub fn remember(&mut self, header: &BatchHeader, position: u64) {

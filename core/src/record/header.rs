@@ -114,6 +114,7 @@ impl BatchHeader {
         out
     }
 
+    // ANCHOR: patch_head
     /// The 16 bytes that stand outside the checksum, with the offset and epoch that an append gives:
     /// what is written is `[these, the batch from byte 16 on]`.
     pub fn patch_head(&self, base_offset: Offset, leader_epoch: LeaderEpoch) -> [u8; 16] {
@@ -130,6 +131,7 @@ impl BatchHeader {
         self.partition_leader_epoch = leader_epoch;
         self
     }
+    // ANCHOR_END: patch_head
 
     /// The checksum that this header and `body`, the packed records, should have.
     pub fn compute_crc(&self, body: &[u8]) -> u32 {

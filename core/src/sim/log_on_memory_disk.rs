@@ -129,6 +129,23 @@ impl LogOnMemoryDisk {
         self.with_log(|log, cx| log.flush(cx)).map(drop)
     }
 
+    /// Keeps no more than this from now on, and drops what is too much already. With one replica, all
+    /// that is written is committed.
+    pub fn keep(&mut self, ms: Option<Millis>, bytes: Option<u64>) -> Result<(), DiskError> {
+        let config = LogConfig {
+            retention_ms: ms,
+            retention_bytes: bytes,
+            ..(*self.config).clone()
+        };
+        self.config = Arc::new(config);
+        let config = self.config.clone();
+        let dropped = self.with_log(|log, cx| {
+            log.set_config(config);
+            while log.apply_retention(cx, log.log_end()) {}
+        });
+        dropped.map(drop)
+    }
+
     /// Stops in order: everything is forced to the disk, and the mark of a clean stop is left.
     pub fn stop(&mut self) -> Result<(), DiskError> {
         self.with_log(Log::close)?;
@@ -375,6 +392,19 @@ mod tests {
             matches!(event.fact, Fact::LogRecovered { cut_bytes, .. } if cut_bytes == restart.cut_bytes)
         });
         assert!(told);
+    }
+
+    #[test]
+    fn what_is_too_old_or_too_much_is_dropped_by_whole_segments() {
+        let mut host = host();
+        append(&mut host, 20);
+        host.keep(None, Some(700)).unwrap();
+        let log = host.log().unwrap();
+        assert!(log.log_start() > 0 && log.log_end() == 60);
+        assert_eq!(log.log_start(), log.closed_segments()[0].base);
+        host.now += 60_000;
+        host.keep(Some(30_000), None).unwrap();
+        assert_eq!(host.log().unwrap().log_start(), 60);
     }
 
     #[test]

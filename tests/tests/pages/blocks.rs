@@ -1,7 +1,8 @@
 //! The commands of a page: its blocks fenced with `console`.
 //!
-//! A line that begins with `$ ` is a command, which goes on while its lines end with a backslash; what follows up to
-//! the next is its output. A command without output there may print anything. A line `...` stands for any lines.
+//! A line that begins with `$ ` is a command, which goes on while its lines end with a backslash, or up to a line
+//! `END` if it ends with `<< 'END'`; what follows up to the next is its output. A command without output there may
+//! print anything. A line `...` stands for any lines.
 //! `<!-- filters: times -->` above a block names what is another each time (see [`crate::filters`]).
 
 /// A command, as it stands on the page.
@@ -17,6 +18,8 @@ pub struct Command {
 
 const FENCE: &str = "```";
 const OPENS: &str = "```console";
+const DOCUMENT: &str = "<< 'END'";
+const DOCUMENT_ENDS: &str = "END";
 const FILTERS: &str = "<!-- filters:";
 
 pub fn commands(page: &str) -> Vec<Command> {
@@ -24,6 +27,7 @@ pub fn commands(page: &str) -> Vec<Command> {
     let mut filters = Vec::new();
     let mut inside = false;
     let mut goes_on = false;
+    let mut document = false;
     for (number, line) in (1..).zip(page.lines()) {
         if let Some(named) = line.strip_prefix(FILTERS) {
             let names = named.trim_end_matches("-->").split(',');
@@ -37,6 +41,7 @@ pub fn commands(page: &str) -> Vec<Command> {
             continue;
         } else if let Some(text) = line.strip_prefix("$ ") {
             goes_on = text.ends_with('\\');
+            document = text.ends_with(DOCUMENT);
             commands.push(Command {
                 line: number,
                 text: text.to_owned(),
@@ -44,8 +49,9 @@ pub fn commands(page: &str) -> Vec<Command> {
                 filters: filters.clone(),
             });
         } else if let Some(command) = commands.last_mut() {
-            if goes_on {
-                goes_on = line.ends_with('\\');
+            if goes_on || document {
+                goes_on = goes_on && line.ends_with('\\');
+                document = document && line != DOCUMENT_ENDS;
                 command.text.push('\n');
                 command.text.push_str(line);
             } else {
@@ -78,6 +84,14 @@ fn commands_go_over_lines_and_have_their_output() {
     assert_eq!(found[0].output, ["one", "", "two"]);
     assert_eq!((found[0].line, found[0].filters.len()), (4, 2));
     assert!(found[2].filters.is_empty() && found[1].output.is_empty());
+}
+
+#[test]
+fn a_command_may_bring_a_file_along() {
+    let page = "```console\n$ cat > f << 'END'\none\n\ntwo\nEND\n$ cat f\none\n```\n";
+    let found = commands(page);
+    assert_eq!(found[0].text, "cat > f << 'END'\none\n\ntwo\nEND");
+    assert_eq!((found[0].output.len(), found[1].output.len()), (0, 1));
 }
 
 #[test]

@@ -291,6 +291,7 @@ impl Producer {
         };
         let count = topic.partition_count();
         let key = packed.key.as_deref().filter(|_| !self.config.ignore_keys);
+        // ANCHOR: choose
         let (partition, why) = if let Some(named) = record.partition {
             (named, "the record names it".to_owned())
         } else if let Some(partitioner) = &mut self.stages.partitioner {
@@ -310,6 +311,7 @@ impl Producer {
         } else {
             return Ok(());
         };
+        // ANCHOR_END: choose
         unsent.partition = Some(partition);
         emit(cx, || ProducerFact::PartitionChosen {
             record: unsent.id,

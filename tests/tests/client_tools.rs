@@ -261,6 +261,19 @@ fn the_writing_of_records_is_measured() {
     );
 }
 
+/// Between two records it sleeps for half a second, and the answers come within milliseconds.
+#[test]
+fn a_latency_ends_with_the_answer_and_not_with_the_next_record() {
+    let broker = broker_with(0);
+    let options = "--topic t --num-records 5 --record-size 100 --throughput 2 --command-property linger.ms=0";
+    let (said, _, _) = run("producer-perf-test", &broker, options);
+    let median = said
+        .split(", ")
+        .find_map(|figure| figure.strip_suffix(" ms 50th"));
+    let median: u32 = median.and_then(|ms| ms.parse().ok()).expect("a median");
+    assert!(median < 250, "{said}");
+}
+
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
     let broker = broker_with(1);

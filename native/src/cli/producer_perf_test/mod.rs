@@ -7,6 +7,7 @@ mod stats;
 mod throttle;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use highwater_core::config::Settings;
 use highwater_core::producer::{Data, ProducerConfig, ProducerEvent, ProducerRecord, RecordId};
@@ -133,7 +134,7 @@ async fn measure(
             producer.send(record, &mut events).await;
             run.see(&mut events, clock.now());
             if let Some(pause) = throttle.pause(number, began_ms) {
-                tokio::time::sleep(pause).await;
+                run.see_during(pause, &producer, &clock).await;
             }
         };
         tokio::select! {
@@ -209,6 +210,15 @@ impl<'a> Run<'a> {
             bytes,
             is_steady: self.steady.is_some(),
         }));
+    }
+
+    /// Sleeps, and sees meanwhile what becomes of records as soon as it does: a latency ends with the answer,
+    /// not with the next record.
+    async fn see_during(&mut self, pause: Duration, producer: &KafkaProducer, clock: &Clock) {
+        let until = tokio::time::Instant::now() + pause;
+        while let Ok(mut events) = tokio::time::timeout_at(until, producer.events()).await {
+            self.see(&mut events, clock.now());
+        }
     }
 
     fn see(&mut self, events: &mut Vec<ProducerEvent>, now: Millis) {

@@ -109,6 +109,7 @@ impl Accumulator {
         (topic.queues.len() >= partitions).then_some(loads)
     }
 
+    // ANCHOR: due
     /// When the first batch of a queue is to go out.
     fn due(
         &self,
@@ -125,6 +126,7 @@ impl Accumulator {
             first.created_ms.saturating_add(self.linger_ms)
         }
     }
+    // ANCHOR_END: due
 
     fn is_slow(&self, node: BrokerId) -> bool {
         let latency = self.latencies.get(&node);

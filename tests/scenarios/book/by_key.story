@@ -3,9 +3,9 @@ question Where does a record with a key go?
 
 moment   first
 when     PartitionChosen record=0
-say      Record {record} goes to {partition}, {why}: murmur2 of the key's bytes, modulo the number of partitions.
+say      Record {record} goes to {partition}, {why}: a hash of the key's bytes, modulo the number of partitions.
 focus    client:{at}
-| Record 0 goes to t-2, by its key: murmur2 of the key's bytes, modulo the number of partitions.
+| Record 0 goes to t-2, by its key: a hash of the key's bytes, modulo the number of partitions.
 
 moment   other
 when     PartitionChosen record=2

@@ -48,7 +48,7 @@ fn call_at(lines: &[&str], at: usize) -> Option<std::ops::Range<usize>> {
 
 /// Whether the line has the fact's name, as a type or as a word of a function's name.
 fn names(line: &str, fact: &str) -> bool {
-    let plain = |text: &str| text.replace('_', "").to_lowercase();
+    let plain = |text: &str| text.replace('_', "").to_ascii_lowercase();
     plain(line).contains(&plain(fact))
 }
 

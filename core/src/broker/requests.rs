@@ -32,7 +32,6 @@ impl State {
         };
         match body {
             RequestBody::Fetch(body) => self.fetch(cx, caller, &body),
-            RequestBody::ListOffsets(body) => self.list_offsets(caller, &body),
             RequestBody::OffsetForLeaderEpoch(body) => self.offset_for_leader_epoch(&caller, &body),
             RequestBody::InitProducerId(body) => self.init_producer_id(caller, &body),
             RequestBody::LeaderAndIsr(word) => self.hear(cx, caller, Word::LeaderAndIsr(word)),
@@ -45,9 +44,10 @@ impl State {
         }
     }
 
-    /// What no scene of the page asks: of groups, and of operators.
+    /// What no scene of the page asks: consumers, of groups, and of operators.
     fn request_beyond_scenes(&mut self, cx: &mut Cx, caller: Caller, client: Client, body: RequestBody) {
         match body {
+            RequestBody::ListOffsets(body) => self.list_offsets(caller, &body),
             RequestBody::DeleteRecords(body) => self.delete_records(cx, &caller, &body),
             RequestBody::DescribeLogDirs(body) => self.describe_log_dirs(&caller, &body),
             RequestBody::FindCoordinator(body) => self.find_coordinator(cx, &caller, &body),

@@ -17,6 +17,7 @@ use super::groups::{GettingReady, Listing};
 use super::produce::ProduceUnderWay;
 use super::timers::Sweep;
 use crate::cx::Cx;
+use crate::full::FULL;
 use crate::replica::ParkedId;
 
 /// Partitions or groups that a request may do at once, before the rest is queued.
@@ -84,6 +85,7 @@ impl State {
                 self.word_done(cx, *under_way);
                 None
             }
+            Step::Groups(_) | Step::ListGroups(_) if !FULL => None,
             Step::Groups(ready) => (!self.groups_step(cx, ready, budget)).then_some(Step::Groups(ready)),
             Step::ListGroups(mut listing) => {
                 if !self.list_step(&mut listing, budget) {

@@ -224,9 +224,7 @@ pub const BETWEEN_BROKERS: &[ServedApi] = &[
 /// last. Without the feature `full` there is code for these alone.
 pub const SIMULATED: &[(ApiKey, i16, i16)] = &[
     (ApiKey::Produce, 13, 13),
-    // Between brokers, and for consumers.
-    (ApiKey::Fetch, 17, 18),
-    (ApiKey::ListOffsets, 11, 11),
+    (ApiKey::Fetch, 17, 17),
     (ApiKey::Metadata, 13, 13),
     (ApiKey::LeaderAndIsr, 7, 7),
     (ApiKey::StopReplica, 4, 4),
@@ -234,12 +232,10 @@ pub const SIMULATED: &[(ApiKey, i16, i16)] = &[
     (ApiKey::ControlledShutdown, 3, 3),
     (ApiKey::ApiVersions, 5, 5),
     (ApiKey::CreateTopics, 7, 7),
-    (ApiKey::DeleteTopics, 6, 6),
     (ApiKey::InitProducerId, 5, 5),
     (ApiKey::OffsetForLeaderEpoch, 4, 4),
     (ApiKey::ElectLeaders, 2, 2),
     (ApiKey::IncrementalAlterConfigs, 1, 1),
-    (ApiKey::AlterPartitionReassignments, 0, 0),
     (ApiKey::AlterPartition, 3, 3),
 ];
 

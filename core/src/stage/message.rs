@@ -198,5 +198,5 @@ fn records(count: u32) -> String {
 
 /// An error code as words: `not leader or follower`.
 fn in_words(code: ErrorCode) -> String {
-    code.kafka_name().to_lowercase().replace('_', " ")
+    code.kafka_name().to_ascii_lowercase().replace('_', " ")
 }

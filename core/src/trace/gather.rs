@@ -1,10 +1,11 @@
 //! Where a node's events gather until its host takes them.
 
 use super::{Event, EventId, Fact, NodeId, Site};
+use crate::full::FULL;
 use crate::types::Millis;
 
 /// Collects events while somebody listens.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Trace {
     pub node: NodeId,
     /// What the host gives in next follows from this event.
@@ -12,6 +13,14 @@ pub struct Trace {
     on: bool,
     next: u64,
     events: Vec<Event>,
+}
+
+impl Clone for Trace {
+    /// Where code is weighed nobody is copied with events that were not taken yet.
+    fn clone(&self) -> Self {
+        let events = if FULL { self.events.clone() } else { Vec::new() };
+        Self { events, ..*self }
+    }
 }
 
 impl Trace {

@@ -47,7 +47,7 @@ pub fn change(
             let outcome = create_topics(controller, cx, config, nodes, body);
             answer(controller, cx, caller, outcome);
         }
-        RequestBody::DeleteTopics(body) => {
+        RequestBody::DeleteTopics(body) if FULL => {
             let outcome = delete_topics(controller, cx, config, body, version);
             let by = cx.now.saturating_add(Millis::from(body.timeout_ms.max(0)));
             controller.answer_when_deleted(cx, caller, &outcome.topics, by, outcome.response);
@@ -68,7 +68,7 @@ pub fn change(
             let response = elect_leaders(controller, cx, body);
             controller.answer(cx, caller, response);
         }
-        RequestBody::AlterPartitionReassignments(body) => {
+        RequestBody::AlterPartitionReassignments(body) if FULL => {
             let response = alter_partition_reassignments(controller, cx, body);
             controller.answer(cx, caller, response);
         }

@@ -25,7 +25,7 @@ pub fn refuse_changes(body: &RequestBody, version: i16, refused: &Refused) -> Op
                 .map(|topic| creation_refused(&topic.name, refused));
             message(|answer: &mut CreateTopicsResponse| answer.topics = topics.collect()).into()
         }
-        RequestBody::DeleteTopics(body) => {
+        RequestBody::DeleteTopics(body) if FULL => {
             let asked = asked_deletions(body, version).into_iter();
             let topics = asked.map(|(name, id)| deletion(name, id, Some(refused)));
             message(|answer: &mut DeleteTopicsResponse| answer.responses = topics.collect()).into()
@@ -62,7 +62,9 @@ pub fn refuse_changes(body: &RequestBody, version: i16, refused: &Refused) -> Op
                 .into()
         }
         RequestBody::ElectLeaders(body) => elections::refused(body, version, refused).into(),
-        RequestBody::AlterPartitionReassignments(body) => reassignments::refused(body, refused).into(),
+        RequestBody::AlterPartitionReassignments(body) if FULL => {
+            reassignments::refused(body, refused).into()
+        }
         RequestBody::ListPartitionReassignments(_) if FULL => {
             message(|answer: &mut ListPartitionReassignmentsResponse| {
                 answer.error_code = code;

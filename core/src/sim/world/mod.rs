@@ -57,6 +57,7 @@ use node::BrokerNode;
 use shared::{Shared, make_mut};
 
 use crate::config::ConfigError;
+use crate::full::InFull;
 use crate::io::{ConnId, Input};
 use crate::ordered::OrderedMap;
 use crate::sim::host::EPOCH_MS;
@@ -419,8 +420,9 @@ impl World {
     /// A setting that a consumer cannot have.
     pub fn add_consumer(&mut self, options: &ConsumerOptions) -> Result<NodeId, String> {
         self.add_client(|id, brokers| {
-            let consumer = Consumer::new(id, brokers, options)?;
-            Ok(Role::Consumer(Box::new(consumer)))
+            let consumer = InFull::new(|| Consumer::new(id, brokers, options));
+            let consumer = consumer.ok_or("no consumer is played in the page")?;
+            Ok(Role::Consumer(consumer?))
         })
     }
 

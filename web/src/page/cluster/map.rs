@@ -105,11 +105,17 @@ fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
         },
         Shape::Coordination => {
             let path = format!(
-                "M{} {top}H{}L{right} {y}L{} {bottom}H{}L{left} {y}Z",
-                left + 14.0,
-                right - 14.0,
-                right - 14.0,
-                left + 14.0
+                "M{} {}H{}L{} {}L{} {}H{}L{} {}Z",
+                px(left + 14.0),
+                px(top),
+                px(right - 14.0),
+                px(right),
+                px(y),
+                px(right - 14.0),
+                px(bottom),
+                px(left + 14.0),
+                px(left),
+                px(y)
             );
             html! { <path class="shape" d={path} /> }
         }
@@ -143,10 +149,10 @@ fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
         <g {class} role="img" aria-label={figure.say()} data-say={figure.key()} data-rove="" tabindex="-1">
             { shape }
             if figure.leads.is_some() {
-                <path class="crown" d={format!("M{} {}v-13l5.5 6l5.5 -9l5.5 9l5.5 -6v13z", x - 11.0, top - 3.0)} />
+                <path class="crown" d={format!("M{} {}v-13l5.5 6l5.5 -9l5.5 9l5.5 -6v13z", px(x - 11.0), px(top - 3.0))} />
             }
             if figure.state == State::Crashed {
-                <path class="cross" d={format!("M{} {}L{} {}M{} {}L{} {}", left + 8.0, top + 5.0, right - 8.0, bottom - 5.0, left + 8.0, bottom - 5.0, right - 8.0, top + 5.0)} />
+                <path class="cross" d={cross(left + 8.0, top + 5.0, right - 8.0, bottom - 5.0)} />
             }
             <text class="name" x={px(x)} y={px(name_y)}>{ &figure.name }</text>
             { for below.iter().enumerate().map(|(nth, line)| html! {
@@ -154,6 +160,11 @@ fn figure_view(figure: &Figure, places: &Places, focus: bool) -> Option<Html> {
             }) }
         </g>
     })
+}
+
+fn cross(left: f64, top: f64, right: f64, bottom: f64) -> String {
+    let corner = |x, y| Point { x, y };
+    line(corner(left, top), corner(right, bottom)) + &line(corner(left, bottom), corner(right, top))
 }
 
 fn message_view(message: &Message, place: Point) -> Html {

@@ -27,6 +27,7 @@ use process::Process;
 use super::node::address_of;
 use crate::client::{ClientCx, ClientInput, ClientOutput};
 use crate::config::Settings;
+use crate::full::InFull;
 use crate::trace::{ClientKind, Event, EventId, NodeId};
 use crate::types::{BrokerId, Millis};
 
@@ -51,7 +52,7 @@ pub struct ClientNode {
 #[derive(Clone, Debug)]
 pub enum Role {
     Producer(Box<Producer>),
-    Consumer(Box<Consumer>),
+    Consumer(InFull<Consumer>),
     Admin(Box<Admin>),
 }
 

@@ -179,6 +179,7 @@ impl Log {
             true => bytes.slice(HEAD_BYTES..bytes.len() - 1),
             false => bytes.slice(HEAD_BYTES..),
         };
+        // ANCHOR: append
         let ticket = cx.disk.push(
             self.dir,
             DiskOp::Append {
@@ -191,6 +192,7 @@ impl Log {
         self.add_to_indexes(cx, header);
         self.note_producer(cx, header, bytes);
         self.assigned_end = header.next_offset();
+        // ANCHOR_END: append
         self.dirty_since_ms.get_or_insert(cx.now);
         let ticket = self.flush_if_many(cx).unwrap_or(ticket);
         self.unwritten.push_back((

@@ -87,6 +87,7 @@ pub struct Locate {
     pub at_least_one: bool,
 }
 
+// ANCHOR: file_range
 /// Bytes of an open file that answer a fetch. They start with a batch; the last batch may be cut by
 /// `max_bytes`, as readers of the protocol expect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,8 @@ pub struct FileRange {
     /// No batch of the range reaches this offset.
     pub below: Offset,
 }
+
+// ANCHOR_END: file_range
 
 /// What a [`Locate`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]

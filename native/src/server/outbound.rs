@@ -314,6 +314,7 @@ impl Outbound {
         Ok(sent as u64)
     }
 
+    // ANCHOR: send_file
     fn send_file(&mut self, socket: BorrowedFd<'_>, most: u64) -> rustix::io::Result<u64> {
         let Some(Chunk::File { file, pos, left }) = self.queue.front_mut() else {
             return Ok(0);
@@ -337,6 +338,7 @@ impl Outbound {
         self.remember(file, self.handed_bytes + sent, socket);
         Ok(sent)
     }
+    // ANCHOR_END: send_file
 
     fn remember(&mut self, file: Arc<OpenFile>, end: u64, socket: BorrowedFd<'_>) {
         match self

@@ -17,6 +17,7 @@ mod batches;
 mod client;
 mod describe;
 mod memory;
+mod producer;
 mod replica;
 mod stored;
 
@@ -31,6 +32,7 @@ use crate::types::{BrokerId, Millis, NO_EPOCH, TopicPartition};
 pub use batches::{BatchList, BatchSpan};
 pub use client::ClientView;
 pub use memory::{Cut, PartitionMemory, PromiseRun};
+pub use producer::{BatchView, ProducerSettings, ProducerView, RequestView, Tally, Way};
 pub use replica::{ReplicaView, RoleView};
 pub use stored::{StoredPartition, StoredView};
 
@@ -42,6 +44,9 @@ pub struct ClusterView {
     /// Links that carry nothing, by the nodes they lead from and to.
     pub cut: OrderedSet<(NodeId, NodeId)>,
     pub clients: OrderedMap<NodeId, ClientView>,
+    pub producers: OrderedMap<NodeId, Arc<ProducerView>>,
+    /// The producer that was last given something to send.
+    pub given_to: Option<NodeId>,
     /// What the coordination service has, or had when it went down.
     pub stored: StoredView,
     /// Requests and answers on their way.
@@ -101,6 +106,11 @@ impl ClusterView {
             Fact::Consumer(fact) => {
                 let seen = self.clients.get_mut(&event.id.node);
                 seen.is_some_and(|seen| seen.apply(fact))
+            }
+            Fact::Producer(fact) => {
+                let seen = Arc::make_mut(self.producers.entry(event.id.node).or_default());
+                seen.apply(event.at_ms, fact);
+                false
             }
             Fact::ReplicaOpened { partition, .. } => self.opened(broker, partition, &event.fact),
             Fact::CoordinationChanged { changes, data, .. } => self.stored.change(changes, data),
@@ -277,8 +287,12 @@ impl ClusterView {
                 self.apply_packet(fact);
                 false
             }
-            WorldFact::RecordsGiven { .. }
-            | WorldFact::TaskGiven { .. }
+            WorldFact::RecordsGiven { client, count, .. } => {
+                Arc::make_mut(self.producers.entry(*client).or_default()).given(*count);
+                self.given_to = Some(*client);
+                false
+            }
+            WorldFact::TaskGiven { .. }
             | WorldFact::StopAsked { .. }
             | WorldFact::ApplicationActs { .. }
             | WorldFact::RecordsProcessed { .. }

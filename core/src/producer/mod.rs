@@ -94,6 +94,8 @@ pub struct Producer {
     last: EventId,
     /// Something changed that a stage may have passed over already: once more.
     again: bool,
+    /// It has said with which settings it works.
+    is_introduced: bool,
 }
 
 impl Producer {
@@ -123,6 +125,7 @@ impl Producer {
             due: None,
             last: EventId::NONE,
             again: false,
+            is_introduced: false,
             config: Arc::new(config),
         }
     }
@@ -153,6 +156,7 @@ impl Producer {
         if self.is_closed() {
             return;
         }
+        self.introduce(cx);
         if matches!(input, ClientInput::Tick) && self.wake_ms.is_some_and(|at| at <= cx.now) {
             cx.timer_due(Timer::Producer, self.last);
         }
@@ -176,6 +180,20 @@ impl Producer {
             Purpose::Produce(sent) => self.produce_answered(cx, &sent, answer.result),
             Purpose::ProducerId => self.id_answered(cx, answer.result),
         }
+    }
+
+    /// Says once with which settings it works.
+    fn introduce(&mut self, cx: &mut ClientCx) {
+        if std::mem::replace(&mut self.is_introduced, true) {
+            return;
+        }
+        emit(cx, || ProducerFact::ProducerConfigured {
+            batch_size_bytes: self.config.batch_size_bytes as u64,
+            linger_ms: self.config.linger_ms,
+            buffer_memory_bytes: self.config.buffer_memory_bytes,
+            compression: self.config.compression.codec.name().to_owned(),
+            max_in_flight: self.config.max_in_flight,
+        });
     }
 
     /// Does everything that can be done now.

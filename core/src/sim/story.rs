@@ -7,6 +7,7 @@
 //! ```text
 //! title    The promise that was kept
 //! question What does acks=all promise?
+//! picture  producer                        if it is no partition's replicas that are to be seen
 //!
 //! moment   told
 //! when     RecordsAcknowledged acks=-1     the first fact like this, after the moment before
@@ -44,6 +45,7 @@ pub use teller::{Teller, Told};
 pub use template::fill;
 
 use crate::sim::script::Pattern;
+use crate::stage::Picture;
 use crate::trace::Event;
 
 pub const MOST_WORDS: usize = 40;
@@ -54,6 +56,7 @@ pub const MOST_FOCUS: usize = 3;
 pub struct Story {
     pub title: String,
     pub question: String,
+    pub picture: Picture,
     pub moments: Vec<Moment>,
 }
 
@@ -108,6 +111,10 @@ impl Story {
         match word {
             "title" => self.title = rest.to_owned(),
             "question" => self.question = rest.to_owned(),
+            "picture" => {
+                self.picture = Picture::named(rest)
+                    .ok_or_else(|| format!("there is no picture `{rest}`: write `replicas` or `producer`"))?;
+            }
             "moment" => self.begin_moment(rest)?,
             _ => {
                 let moment = self.moments.last_mut();

@@ -7,7 +7,9 @@ use super::message::{Idle, Message};
 use super::names::Names;
 use super::promise::{Promise, PromiseState};
 use super::row::{Cell, Heard, Mark, MarkKind, Record, Role, Row, State};
-use super::{CutLink, Figure, Folded, IsrHolder, IsrLine, Shape, Stage, StageOptions};
+use super::{
+    CutLink, Figure, Folded, IsrHolder, IsrLine, Picture, ProducerPicture, Shape, Stage, StageOptions,
+};
 use crate::ordered::OrderedSet;
 use crate::trace::{COORDINATION, ClientKind, NodeId};
 use crate::types::{BrokerId, LeaderEpoch, Offset, TopicPartition};
@@ -38,6 +40,9 @@ struct Fold<'a> {
 impl Stage {
     /// The view, as it is drawn.
     pub fn of(view: &ClusterView, options: &StageOptions) -> Self {
+        if options.picture == Picture::Producer {
+            return Self::of_producer(view, options);
+        }
         let mut fold = Fold {
             view,
             options,
@@ -65,6 +70,24 @@ impl Stage {
                 count: view.packets.len() - messages.len(),
             },
             messages,
+            producer: None,
+        }
+    }
+
+    /// Nothing but the producer; an empty stage before it is given something to send.
+    fn of_producer(view: &ClusterView, options: &StageOptions) -> Self {
+        Self {
+            partition: options.partition.clone(),
+            figures: Vec::new(),
+            cut_links: Vec::new(),
+            offsets: 0..0,
+            folded: None,
+            promises: Vec::new(),
+            isrs: Vec::new(),
+            rows: Vec::new(),
+            messages: Vec::new(),
+            idle: Idle { count: 0 },
+            producer: ProducerPicture::of(view).map(Arc::new),
         }
     }
 

@@ -10,8 +10,8 @@
 //! puts the same strings on what it draws, and a test compares the two.
 //!
 //! Reading order: [`row`] replicas and their cells; [`promise`] what producers were told; [`isr`] whose
-//! ISR; [`figure`] the nodes of the map; [`message`] what is between them; `fold` how all of it follows
-//! from a view, `names` what a reader calls a node.
+//! ISR; [`figure`] the nodes of the map; [`message`] what is between them; [`producer`] the other picture,
+//! of one producer; `fold` how all of it follows from a view, `names` what a reader calls a node.
 //!
 //! Invariants
 //! - equal views give equal stages
@@ -22,6 +22,7 @@ mod fold;
 pub mod isr;
 pub mod message;
 mod names;
+pub mod producer;
 pub mod promise;
 pub mod row;
 
@@ -34,8 +35,30 @@ use crate::view::ClusterView;
 pub use figure::{CutLink, Figure, Shape};
 pub use isr::{IsrHolder, IsrLine};
 pub use message::{Idle, Message, Way};
+pub use producer::ProducerPicture;
 pub use promise::{Promise, PromiseState};
 pub use row::{Cell, Heard, Mark, MarkKind, Record, Role, Row, State};
+
+/// What a stage shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Picture {
+    /// A partition's replicas, and the cluster around them.
+    #[default]
+    Replicas,
+    /// The producer that was last given something to send.
+    Producer,
+}
+
+impl Picture {
+    /// By its name in stories and in the book.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "replicas" => Some(Self::Replicas),
+            "producer" => Some(Self::Producer),
+            _ => None,
+        }
+    }
+}
 
 /// What of a cluster is to be on stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +68,7 @@ pub struct StageOptions {
     pub most_columns: usize,
     /// What was cut off since this fact, counted from 0, is still shown, struck: the moment's first fact.
     pub cut_since: usize,
+    pub picture: Picture,
 }
 
 /// One partition of a cluster, as it is drawn.
@@ -69,6 +93,8 @@ pub struct Stage {
     pub messages: Vec<Message>,
     /// What else is on its way.
     pub idle: Idle,
+    /// In place of all that: a producer.
+    pub producer: Option<Arc<ProducerPicture>>,
 }
 
 /// Columns that are left out: each replica that lives has these records, and knows that they are safe.
@@ -101,6 +127,9 @@ pub fn subject(view: &ClusterView) -> Option<TopicPartition> {
 impl Stage {
     /// Everything that is drawn, in the order of reading.
     pub fn elements(&self) -> Vec<Element> {
+        if let Some(producer) = &self.producer {
+            return producer.elements();
+        }
         let mut all = Vec::new();
         let mut add = |key: String, say: String| all.push(Element { key, say });
         for figure in &self.figures {
@@ -149,6 +178,7 @@ impl Stage {
             rows,
             messages: _,
             idle: _,
+            producer,
         } = self;
         *partition == other.partition
             && *figures == other.figures
@@ -158,6 +188,7 @@ impl Stage {
             && *promises == other.promises
             && *isrs == other.isrs
             && *rows == other.rows
+            && *producer == other.producer
     }
 
     /// The texts of all elements: the stage for whoever has no picture.

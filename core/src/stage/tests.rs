@@ -127,6 +127,7 @@ impl Telling {
 
     fn stage(&self, cut_since: usize) -> Stage {
         let options = StageOptions {
+            picture: Picture::Replicas,
             partition: partition(),
             most_columns: MOST_COLUMNS,
             cut_since,

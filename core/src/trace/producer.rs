@@ -15,6 +15,14 @@ use crate::types::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[non_exhaustive]
 pub enum ProducerFact {
+    /// It begins, with these settings in force.
+    ProducerConfigured {
+        batch_size_bytes: u64,
+        linger_ms: Millis,
+        buffer_memory_bytes: u64,
+        compression: String,
+        max_in_flight: u32,
+    },
     /// An interceptor has seen the record, and perhaps made another of it.
     RecordIntercepted {
         by: String,
@@ -130,6 +138,16 @@ pub enum ProducerFact {
 impl fmt::Display for ProducerFact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::ProducerConfigured {
+                batch_size_bytes,
+                linger_ms,
+                buffer_memory_bytes,
+                compression,
+                max_in_flight,
+            } => write!(
+                f,
+                "begins with batch.size={batch_size_bytes}, linger.ms={linger_ms}, buffer.memory={buffer_memory_bytes}, compression.type={compression}, at most {max_in_flight} requests in flight"
+            ),
             Self::RecordIntercepted { by, changed: true } => write!(f, "interceptor {by} changes the record"),
             Self::RecordIntercepted { by, changed: false } => write!(f, "interceptor {by} sees the record"),
             Self::InterceptorFailed { by, why } => write!(f, "interceptor {by} fails: {why}"),

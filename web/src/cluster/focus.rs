@@ -13,6 +13,10 @@ pub fn has(element: &str, key: &str) -> bool {
         "promises" => of == "promise",
         "isr" => of == "isr",
         "tree" | "controller" => of == "coordination",
+        // A queue has its batches with it.
+        "queue" => key
+            .strip_prefix(element)
+            .is_some_and(|rest| rest.starts_with(':')),
         "row" => first == number && matches!(of, "row" | "cell" | "hw" | "leo" | "heard"),
         _ => false,
     }

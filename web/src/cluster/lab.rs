@@ -27,6 +27,7 @@ use super::pace;
 use super::run::Run;
 use super::scenes::{self, SceneInfo};
 use super::timeline::{Beat, Stop, Timeline};
+use super::tune;
 
 /// A scene's runs and places: what does not change.
 #[derive(Debug)]
@@ -397,7 +398,9 @@ impl ClusterLab {
     fn explore(&mut self, words: Option<&str>) {
         let before = self.before();
         let (step, is_at_end) = (self.step_now(), self.at_end());
+        let is_turned = words.is_some_and(|words| words.starts_with(tune::WORD));
         let gone = match (self.own(), words) {
+            (_, Some(words)) if words.starts_with(tune::WORD) => self.turn(words),
             (Some(_), None) => return,
             (Some(own), Some(words)) => own.doing_at(step, words),
             (None, words) => self.leave_story(words),
@@ -406,7 +409,7 @@ impl ClusterLab {
             Ok(own) => {
                 let stop = own.last();
                 match self.at {
-                    At::Own { branch, .. } if is_at_end => {
+                    At::Own { branch, .. } if is_at_end && !is_turned => {
                         self.branches[branch] = Rc::new(own);
                         self.at = At::Own { branch, stop };
                     }
@@ -420,6 +423,18 @@ impl ClusterLab {
             }
             Err(why) => self.notice = Some(format!("This cannot be done: {why}.")),
         }
+    }
+
+    /// Another run of one's own, from the start.
+    fn turn(&self, words: &str) -> Result<Own, String> {
+        let own = match self.own() {
+            Some(own) => (**own).clone(),
+            None => self.leave_story(None)?,
+        };
+        own.turning(
+            &self.scene.runs[own.side],
+            words.strip_prefix(tune::WORD).unwrap_or(words),
+        )
     }
 
     fn leave_story(&self, words: Option<&str>) -> Result<Own, String> {

@@ -5,7 +5,7 @@
 //! Reading order: [`scenes`] which there are; [`run`] a script that was played, seen from any of its facts;
 //! [`timeline`] where a reader can stand, [`pace`] when that is on the screen, [`flight`] the messages in
 //! between; [`lab`] what the reader does, [`focus`] what the story points at, [`own`] a run of one's own,
-//! [`offer`] what can be done in it, [`jump`] looking ahead; [`outcome`] what a fault has cost, [`events`]
+//! [`offer`] what can be done in it, [`tune`] what can be set otherwise, [`jump`] looking ahead; [`outcome`] what a fault has cost, [`events`]
 //! what happened in single facts, [`state`] what there is now, [`opened`] in bytes; [`link`] all of it in one
 //! line, [`svg`] as a picture.
 
@@ -25,8 +25,10 @@ pub mod scenes;
 pub mod state;
 pub mod svg;
 pub mod timeline;
+pub mod tune;
 
 pub use flight::Flight;
+pub use highwater_core::stage::Picture;
 pub use jump::JumpTo;
 pub use lab::{ClusterLab, Place, SideView, Wish};
 pub use offer::Offer;

@@ -74,6 +74,9 @@ fn in_office(stage: &Stage, other: &Stage) -> String {
 
 /// How the partition stands, as a sentence: who leads, who is in sync, and what became of the promises.
 pub fn standing(stage: &Stage) -> String {
+    if let Some(producer) = &stage.producer {
+        return format!("{}.", producer.say_tally());
+    }
     let promises = summary(stage);
     let Some((leader, isr)) = office(stage) else {
         return format!("nobody leads, and {promises}.");
@@ -139,6 +142,9 @@ pub fn why_this_leader(run: &Run, facts: usize) -> Vec<String> {
 
 /// The line at the foot of a scene: what became of the promises.
 pub fn summary(stage: &Stage) -> String {
+    if let Some(producer) = &stage.producer {
+        return producer.say_tally();
+    }
     let broken = || {
         let promises = stage.promises.iter();
         promises.filter(|promise| promise.state == PromiseState::Broken)

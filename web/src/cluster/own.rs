@@ -6,13 +6,15 @@
 use std::rc::Rc;
 
 use highwater_core::sim::script::command::Command;
-use highwater_core::stage::Stage;
+use highwater_core::stage::{Picture, Stage};
+use highwater_core::trace::{Fact, WorldFact};
 use highwater_core::types::Millis;
 
 use super::link::OwnSpot;
 use super::offer;
 use super::run::Run;
 use super::timeline::{self, SideStop, Stop};
+use super::tune;
 
 /// Changes that do not alter the picture are passed over, so many at most.
 const MOST_PASSED_OVER: usize = 200;
@@ -28,6 +30,8 @@ pub struct Own {
     pub stops: Rc<Vec<Stop>>,
     /// Lines of the run that are the story's.
     story_lines: usize,
+    /// What was set otherwise, from the start on: `linger.ms=0`.
+    turned: Vec<String>,
 }
 
 impl Own {
@@ -41,6 +45,7 @@ impl Own {
             story_lines: run.lines(),
             run: Rc::new(run),
             stops: Rc::default(),
+            turned: Vec::new(),
         };
         own.find_stops();
         Ok(own)
@@ -50,15 +55,60 @@ impl Own {
     pub fn opened(run: &Run, spot: &OwnSpot) -> Result<Self, String> {
         let own = Self::leaving(run, spot.side, spot.from)?;
         let mut actions = spot.actions.iter();
-        actions.try_fold(own, |own, words| own.doing(words))
+        actions.try_fold(own, |own, words| match words.strip_prefix(tune::WORD) {
+            Some(words) => own.turning(run, words),
+            None => own.doing(words),
+        })
     }
 
     pub fn spot(&self) -> OwnSpot {
         OwnSpot {
             side: self.side,
             from: self.from,
-            actions: self.run.actions_from(self.story_lines),
+            actions: self
+                .turns()
+                .chain(self.run.actions_from(self.story_lines))
+                .collect(),
         }
+    }
+
+    /// What was turned, as actions.
+    fn turns(&self) -> impl Iterator<Item = String> {
+        self.turned.iter().map(|words| format!("{}{words}", tune::WORD))
+    }
+
+    /// The story's run from the start with one thing more set otherwise; what else was done is not done there.
+    pub fn turning(&self, told: &Run, words: &str) -> Result<Self, String> {
+        let key = |words: &str| words.split('=').next().map(str::to_owned);
+        let mut turned = self.turned.clone();
+        turned.retain(|before| key(before) != key(words));
+        turned.push(words.to_owned());
+        let mut run = tune::turn(told, &turned[0])?;
+        for words in &turned[1..] {
+            run = tune::turn(&run, words)?;
+        }
+        let is_given = |at: &usize| {
+            let event = run.event(*at);
+            event.is_some_and(|event| matches!(event.fact, Fact::World(WorldFact::RecordsGiven { .. })))
+        };
+        let given = (0..run.facts()).rev().find(is_given);
+        let mut own = Self {
+            side: self.side,
+            // What was given last is to be compared.
+            from: given.map_or(run.facts(), |at| at + 1),
+            story_lines: run.lines(),
+            run: Rc::new(run),
+            stops: Rc::default(),
+            turned,
+        };
+        own.find_stops();
+        Ok(own)
+    }
+
+    /// What the turning has cost and spared, against the story's own run.
+    pub fn compared(&self, told: &Run) -> Option<String> {
+        let is_turned = !self.turned.is_empty();
+        is_turned.then(|| tune::compared(&tune::tally(&self.run), &tune::tally(told)))
     }
 
     /// The same with one thing more done, at its end.
@@ -86,7 +136,11 @@ impl Own {
     pub fn stepping(&self) -> Result<Self, String> {
         let mut next = self.clone();
         for _ in 0..MOST_PASSED_OVER {
-            next = next.going_on(Command::StepVisible)?;
+            next = next.going_on(match self.run.picture() {
+                Picture::Replicas => Command::StepVisible,
+                // No change of the replicas, perhaps, but one of the producer.
+                Picture::Producer => Command::Step(1),
+            })?;
             if next.stops.len() > self.stops.len() {
                 return Ok(next);
             }
@@ -134,11 +188,12 @@ impl Own {
 
     /// What was done, for a list: `crash 2, restart 2`.
     pub fn label(&self) -> String {
-        let done = self.run.actions_from(self.story_lines);
-        let done: Vec<String> = done
-            .into_iter()
-            .filter(|words| !words.starts_with("step"))
-            .collect();
+        let done = self
+            .turned
+            .iter()
+            .cloned()
+            .chain(self.run.actions_from(self.story_lines));
+        let done: Vec<String> = done.filter(|words| !words.starts_with("step")).collect();
         match done.is_empty() {
             true => "nothing done yet".to_owned(),
             false => done.join(", "),

@@ -21,8 +21,8 @@ use highwater_core::sim::host::EPOCH_MS;
 use highwater_core::sim::script::command::{Command, Expectation, Line, Script};
 use highwater_core::sim::script::player::{Look, Player};
 use highwater_core::sim::story::Teller;
-use highwater_core::stage::{self, Stage, StageOptions};
-use highwater_core::trace::Event;
+use highwater_core::stage::{self, Picture, Stage, StageOptions};
+use highwater_core::trace::{Event, Fact, ProducerFact, WorldFact};
 use highwater_core::types::{Millis, TopicPartition};
 use highwater_core::view::ClusterView;
 
@@ -37,6 +37,7 @@ pub struct Run {
     /// The view before fact 0, before fact 256, and so on.
     checkpoints: Vec<Rc<ClusterView>>,
     partition: TopicPartition,
+    picture: Picture,
     breaks: Vec<Break>,
 }
 
@@ -98,6 +99,9 @@ struct Played {
 impl Run {
     /// Plays the script to its end, and tells the story of it if there is one.
     pub fn play(script: &Script, teller: Option<Teller>) -> Result<Self, String> {
+        let picture = teller
+            .as_ref()
+            .map_or(Picture::default(), |teller| teller.story().picture);
         let mut player = player();
         if let Some(teller) = teller {
             player = player.telling(teller);
@@ -107,7 +111,7 @@ impl Run {
         past.play(&mut player, commands.collect())?;
         player.finish().map_err(|failure| failure.to_string())?;
         let partition = stage::subject(player.view()).ok_or("the script makes no topic")?;
-        Ok(past.run(Source::Told(Rc::new(player)), partition))
+        Ok(past.run(Source::Told(Rc::new(player)), partition, picture))
     }
 
     /// The run that goes on with this.
@@ -129,12 +133,22 @@ impl Run {
         past.play(&mut driven.player, vec![command])?;
         driven.lines = Some(past.lines.len());
         drop(driven);
-        Ok(past.run(self.source.clone(), self.partition.clone()))
+        Ok(past.run(self.source.clone(), self.partition.clone(), self.picture))
     }
 
     /// A run of its own that is the same up to the place, to the end of the step that it lies in.
     pub fn until(&self, facts: usize) -> Result<Self, String> {
         self.again(self.commands_until(facts))
+    }
+
+    /// Its lines.
+    pub fn commands(&self) -> Vec<Command> {
+        self.merged(0)
+    }
+
+    /// These lines in place of its own, from the start.
+    pub fn instead(&self, commands: Vec<Command>) -> Result<Self, String> {
+        self.again(commands)
     }
 
     /// These lines, some of this run's, in a world of their own.
@@ -148,7 +162,11 @@ impl Run {
         };
         // The topic may not be made yet.
         let partition = self.partition.clone();
-        Ok(past.run(Source::Live(Rc::new(RefCell::new(live))), partition))
+        Ok(past.run(Source::Live(Rc::new(RefCell::new(live))), partition, self.picture))
+    }
+
+    pub fn picture(&self) -> Picture {
+        self.picture
     }
 
     pub fn partition(&self) -> &TopicPartition {
@@ -207,6 +225,9 @@ impl Run {
 
     /// Whether the fact changes what is seen.
     pub fn is_visible(&self, at: usize) -> bool {
+        if self.picture == Picture::Producer {
+            return self.event(at).is_some_and(|event| moves_records(&event.fact));
+        }
         let line = self.line_of(at);
         line.is_some_and(|line| line.visible.binary_search(&at).is_ok())
     }
@@ -243,6 +264,7 @@ impl Run {
             partition: self.partition.clone(),
             most_columns: stage::MOST_COLUMNS,
             cut_since,
+            picture: self.picture,
         }
     }
 
@@ -354,12 +376,13 @@ impl Past {
         Ok(())
     }
 
-    fn run(self, source: Source, partition: TopicPartition) -> Run {
+    fn run(self, source: Source, partition: TopicPartition, picture: Picture) -> Run {
         let mut run = Run {
             source,
             lines: self.lines,
             checkpoints: self.checkpoints,
             partition,
+            picture,
             breaks: self.breaks,
         };
         run.fold();
@@ -396,6 +419,26 @@ fn facts_of(player: &Player) -> usize {
 /// Invariants are looked at where a step touches them: what needs every disk read is left to the tests.
 fn player() -> Player {
     Player::new().looking(Look::AtWhatIsTouched)
+}
+
+/// Whether records come into a batch or into `send`'s wait, or batches go out or end. How a single record comes
+/// through its stages is told by a story.
+fn moves_records(fact: &Fact) -> bool {
+    match fact {
+        Fact::World(WorldFact::RecordsGiven { .. }) => true,
+        Fact::Producer(fact) => matches!(
+            fact,
+            ProducerFact::RecordBlocked { .. }
+                | ProducerFact::RecordAppended { .. }
+                | ProducerFact::RecordFailed { .. }
+                | ProducerFact::RequestSent { .. }
+                | ProducerFact::BatchAcknowledged { .. }
+                | ProducerFact::BatchRetried { .. }
+                | ProducerFact::BatchSplit { .. }
+                | ProducerFact::BatchFailed { .. }
+        ),
+        _ => false,
+    }
 }
 
 /// Whether what the line does can be had in single steps.

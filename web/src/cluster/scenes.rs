@@ -91,6 +91,13 @@ pub const SCENES: &[SceneInfo] = &[
             side!("Unclean election is on", "election/who_leads_unclean"),
         ],
     },
+    SceneInfo {
+        name: "batch-is-born",
+        title: "A batch is born",
+        question: "Why does a record wait before it is sent?",
+        order: Order::OneAfterTheOther,
+        sides: &[side!("From send to a broker", "producer/batch_is_born")],
+    },
 ];
 
 /// The scene of that name.

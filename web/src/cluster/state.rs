@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use highwater_core::sim::invariants::{self, Invariant};
-use highwater_core::stage::{Row, Stage};
+use highwater_core::stage::{Picture, Row, Stage, StageOptions};
 use highwater_core::types::BrokerId;
 
 use super::lab::ClusterLab;
@@ -46,7 +46,11 @@ impl ClusterLab {
     pub fn state_here(&self) -> Option<StateView> {
         let (run, facts) = self.run_here()?;
         let view = run.view_at(facts);
-        let stage = Stage::of(&view, &run.options(facts));
+        let options = StageOptions {
+            picture: Picture::Replicas,
+            ..run.options(facts)
+        };
+        let stage = Stage::of(&view, &options);
         let row = |row: &Arc<Row>| {
             let heard = row.heard.iter().map(|heard| match heard.log_end {
                 Some(log_end) => format!("{} at {log_end}", heard.broker),

@@ -101,6 +101,7 @@ scenarios! {
     groups_zombie_member: "groups/zombie_member",
     isr_earlier_life_counts: "isr/earlier_life_counts",
     isr_earlier_life_is_refused: "isr/earlier_life_is_refused",
+    producer_batch_is_born: "producer/batch_is_born",
     producer_explicit_partition: "producer/explicit_partition",
     producer_full_buffer: "producer/full_buffer",
     producer_interceptors: "producer/interceptors",

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use highwater_core::sim::script::{Line, Player, Script};
 use highwater_core::sim::story::{Prediction, Told};
 use highwater_core::sim::{Story, Teller, World};
-use highwater_core::stage::{self, Stage, StageOptions};
+use highwater_core::stage::{self, Picture, Stage, StageOptions};
 use highwater_core::view::ClusterView;
 use serde_json::json;
 
@@ -111,7 +111,7 @@ impl<W: Write> Terminal<'_, W> {
             }
             lines.try_for_each(|shown| writeln!(self.out, "| {shown}"))?;
             if self.arguments.describe && line.command.is_some() {
-                self.describe(player.view(), player.view().memory.facts)?;
+                self.describe(picture(player), player.view(), player.view().memory.facts)?;
             }
         }
         self.unanswered.extend(new.iter().map(|told| told.moment));
@@ -124,7 +124,7 @@ impl<W: Write> Terminal<'_, W> {
             Err(why) => writeln!(self.out, "> ({why})")?,
         }
         if self.arguments.describe {
-            self.describe(&told.view, told.cut_since)?;
+            self.describe(picture(player), &told.view, told.cut_since)?;
         }
         let asked = player.teller().and_then(|teller| teller.question(told.moment));
         if let Some((question, answers)) = asked {
@@ -136,8 +136,8 @@ impl<W: Write> Terminal<'_, W> {
     }
 
     /// The stage in words, a line for each of its elements.
-    fn describe(&mut self, view: &ClusterView, cut_since: usize) -> io::Result<()> {
-        for said in described(view, cut_since) {
+    fn describe(&mut self, picture: Picture, view: &ClusterView, cut_since: usize) -> io::Result<()> {
+        for said in described(picture, view, cut_since) {
             writeln!(self.out, "  {said}")?;
         }
         Ok(())
@@ -174,7 +174,7 @@ impl<W: Write> Terminal<'_, W> {
         });
         if self.arguments.describe {
             moment["view"] = json!(told.view);
-            moment["stage"] = json!(described(&told.view, told.cut_since));
+            moment["stage"] = json!(described(picture(player), &told.view, told.cut_since));
         }
         json!({ "moment": moment })
     }
@@ -235,12 +235,20 @@ impl<W: Write> Terminal<'_, W> {
     }
 }
 
+/// What the story shows.
+fn picture(player: &Player) -> Picture {
+    player
+        .teller()
+        .map_or(Picture::default(), |teller| teller.story().picture)
+}
+
 /// Every element of the stage, and nothing before there is a partition.
-fn described(view: &ClusterView, cut_since: usize) -> Vec<String> {
+fn described(picture: Picture, view: &ClusterView, cut_since: usize) -> Vec<String> {
     let options = stage::subject(view).map(|partition| StageOptions {
         partition,
         most_columns: stage::MOST_COLUMNS,
         cut_since,
+        picture,
     });
     options.map_or(Vec::new(), |options| Stage::of(view, &options).describe())
 }

@@ -3,7 +3,8 @@
 use super::{At, ClusterLab};
 use crate::cluster::link::{self, Spot};
 use crate::cluster::offer::{self, Offer};
-use crate::cluster::svg;
+use crate::cluster::tune::{self, Dial};
+use crate::cluster::{Picture, svg};
 
 impl ClusterLab {
     /// A link to this place.
@@ -48,6 +49,18 @@ impl ClusterLab {
         here.map_or(Vec::new(), |(run, facts)| {
             offer::offers(&run.view_at(facts), run.partition())
         })
+    }
+
+    /// What is shown.
+    pub fn picture(&self) -> Picture {
+        self.run_here()
+            .map_or(Picture::default(), |(run, _)| run.picture())
+    }
+
+    /// What can be set otherwise here.
+    pub fn dials(&self) -> Vec<Dial> {
+        let here = self.run_here();
+        here.map_or(Vec::new(), |(run, _)| tune::dials(run))
     }
 
     /// The runs of one's own, and whether each is the one that is shown.

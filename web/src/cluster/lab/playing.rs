@@ -2,7 +2,7 @@
 
 use super::ClusterLab;
 use crate::cluster::flight::{self, Flight, Stretch};
-use crate::cluster::pace;
+use crate::cluster::{Picture, pace};
 
 impl ClusterLab {
     /// Screen time of a step of the story.
@@ -21,6 +21,9 @@ impl ClusterLab {
 
     /// The messages that are in the air on a side between a step and the next.
     pub fn flights(&self, side: usize, step: usize) -> Vec<Flight> {
+        if self.picture() == Picture::Producer {
+            return Vec::new();
+        }
         let stops = self.stops();
         let (Some(from), Some(to)) = (stops.get(step), stops.get(step + 1)) else {
             return Vec::new();

@@ -9,7 +9,7 @@ use super::{ClusterLab, Place, SideView};
 use crate::cluster::own::Own;
 use crate::cluster::run::Run;
 use crate::cluster::timeline::Stop;
-use crate::cluster::{focus, outcome, pace};
+use crate::cluster::{Picture, focus, outcome, pace};
 
 impl ClusterLab {
     /// The sides that are shown here.
@@ -38,6 +38,9 @@ impl ClusterLab {
             .iter()
             .map(|glance| self.side(&own.run, glance.facts, &glance.stage, "Your run", true))
             .collect();
+        if let (Some(first), Some(note)) = (shown.first_mut(), own.compared(&self.scene.runs[own.side])) {
+            first.note = Some(note);
+        }
         if self.beside {
             let run = &self.scene.runs[own.side];
             let facts = run.facts_at(stop.ms);
@@ -54,7 +57,10 @@ impl ClusterLab {
         };
         SideView {
             heading: heading.to_owned(),
-            note: outcome::outcome(run, facts, &stage),
+            note: match run.picture() {
+                Picture::Replicas => outcome::outcome(run, facts, &stage),
+                Picture::Producer => None,
+            },
             stage,
         }
     }

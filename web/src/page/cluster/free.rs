@@ -1,7 +1,7 @@
 //! Free play: what the reader does to the cluster, where it leads, and every run that came of it.
 
 use gloo::timers::callback::Timeout;
-use highwater_lab::cluster::{ClusterLab, JumpTo, Offer, Wish};
+use highwater_lab::cluster::{ClusterLab, JumpTo, Offer, Picture, Wish};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlSelectElement;
 use yew::prelude::*;
@@ -36,9 +36,11 @@ pub fn view(lab: &ClusterLab, wishes: &Wishes) -> Html {
                 <Choose name="What to do" button="Do it" wishes={wishes.clone()} choices={choices} />
             </div>
             <div class="line">
-                <Choose name="What to look for" button="Jump to the next" wishes={wishes.clone()} choices={JUMPS.map(jump).to_vec()} />
+                if lab.picture() == Picture::Replicas {
+                    <Choose name="What to look for" button="Jump to the next" wishes={wishes.clone()} choices={JUMPS.map(jump).to_vec()} />
+                    { copy("Copy the picture as SVG", lab.svg()) }
+                }
                 { copy("Copy this run as a script", lab.script()) }
-                { copy("Copy the picture as SVG", lab.svg()) }
                 { beside(lab, wishes) }
             </div>
             { branches(lab, wishes) }

@@ -3,7 +3,7 @@
 //! Everything shown is of a run of the core, played by [`highwater_lab::cluster`]; here it is only drawn.
 //!
 //! Reading order: [`side`] one run; [`grid`] the log grid; [`map`] the map, [`places`] where things stand on it, [`flight`]
-//! what flies; [`play`] time on the screen; [`free`] what the reader can do alone, [`panels`] what lies
+//! what flies; [`producer`] the other picture, [`tune`] what can be set otherwise in it; [`play`] time on the screen; [`free`] what the reader can do alone, [`panels`] what lies
 //! below the picture then, [`code`] what decided a fact.
 
 mod code;
@@ -14,12 +14,14 @@ mod map;
 mod panels;
 mod places;
 mod play;
+mod producer;
 mod side;
+mod tune;
 
 use std::rc::Rc;
 
 use highwater_lab::cluster::opened::Opened;
-use highwater_lab::cluster::{ClusterLab, SideView, Wish};
+use highwater_lab::cluster::{ClusterLab, Picture, SideView, Wish};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 use yew::prelude::*;
@@ -54,6 +56,8 @@ const WIDE_PX: u32 = 900;
 /// What the picture's signs mean.
 const LEGEND: &str = "HW: high watermark, what is below it this replica knows to be safe (solid border). \
     LEO: the end of its log. Small number and colour: leader epoch. ✓: a producer was told.";
+const PRODUCERS_LEGEND: &str =
+    "A box is a batch, a piece of it a record. It goes out when it is full or has waited for linger.ms.";
 
 #[derive(Clone, PartialEq, Properties)]
 pub struct Props {
@@ -119,13 +123,18 @@ pub fn Scene(props: &Props) -> Html {
         let wishes = wishes.clone();
         Callback::from(move |_: MouseEvent| wishes.dispatch(Wish::Close))
     };
+    let legend = lab.is_story().then(|| match lab.picture() {
+        Picture::Replicas => LEGEND,
+        Picture::Producer => PRODUCERS_LEGEND,
+    });
     let picture = html! {
         <>
-            <Pointed legend={lab.is_story()} {choose}>{ for picture }</Pointed>
+            <Pointed legend={legend} {choose}>{ for picture }</Pointed>
             if let Some(opened) = lab.opened() {
                 { bytes(&opened, close, width) }
             }
             if !lab.is_story() {
+                { tune::view(lab, &wishes) }
                 { free::view(lab, &wishes) }
                 { panels::view(lab, &looking, &wishes, width) }
             }
@@ -144,7 +153,7 @@ fn use_shown_focus(state: &UseReducerHandle<State>, root: &Element) {
         Some((_, _, true)) => browser::show(&root, ".bytes h2"),
         Some((true, ..)) => {
             gloo::utils::window().scroll_to_with_x_and_y(0.0, 0.0);
-            browser::show(&root, ".replica.focus .label");
+            browser::show(&root, ".replica.focus .label, .producer .focus");
         }
         _ => {}
     });
@@ -223,7 +232,7 @@ fn summary(lab: &ClusterLab, step: usize) -> String {
 struct PointedProps {
     children: Html,
     /// Says what the signs mean while nothing is pointed at.
-    legend: bool,
+    legend: Option<&'static str>,
     /// Opens what is behind an element of a side, by its key.
     choose: Callback<(usize, String)>,
 }
@@ -232,7 +241,7 @@ struct PointedProps {
 #[component]
 fn Pointed(props: &PointedProps) -> Html {
     let said = use_state(|| None::<String>);
-    let legend = || props.legend.then(|| LEGEND.to_owned());
+    let legend = || props.legend.map(str::to_owned);
     let point = |said: &UseStateHandle<Option<String>>, target: Option<web_sys::EventTarget>| {
         let element = target.and_then(|target| target.dyn_into::<Element>().ok());
         let marked = element.and_then(|element| element.closest("[data-say]").ok().flatten());

@@ -7,6 +7,7 @@ use super::flight::Flown;
 use super::grid::{self, Columns};
 use super::map::{Map, SharedStage};
 use super::places::Size;
+use super::producer;
 
 /// Of the map; lower where there are controls below it.
 const MAP: Size = Size {
@@ -33,6 +34,9 @@ pub struct Side<'a> {
 
 impl Side<'_> {
     pub fn with_map(self, flown: Option<Flown>) -> Html {
+        if self.side.stage.producer.is_some() {
+            return self.alone();
+        }
         let stage = &self.side.stage;
         let figures = stage.figures.iter().map(|figure| figure.key());
         let focus: Vec<AttrValue> = figures
@@ -77,12 +81,17 @@ impl Side<'_> {
 
     fn grid(self) -> Html {
         let columns = Columns::of(&self.side.stage, room(self.width));
+        let is_pointed_at = |key: &str| self.is_pointed_at(key);
+        let picture = match &self.side.stage.producer {
+            Some(shown) => producer::view(shown, self.stop, &is_pointed_at),
+            None => grid::view(&self.side.stage, columns, self.stop, &is_pointed_at),
+        };
         html! {
             <div class="grid-side">
                 if self.has_heading {
                     <h2>{ &self.side.heading }</h2>
                 }
-                { grid::view(&self.side.stage, columns, self.stop, &|key| self.is_pointed_at(key)) }
+                { picture }
                 if let Some(note) = &self.side.note {
                     <p class="note">{ note }</p>
                 }

@@ -136,7 +136,11 @@ impl Churn {
                 self.members.push(member);
             }
             Step::Leave(client) => self.take(client).leave(),
-            Step::Kill(client) => self.take(client).kill(),
+            Step::Kill(client) => {
+                let member = self.take(client);
+                self.diary.await_uncommitted(&member.name);
+                member.kill();
+            }
         }
         let names: Vec<&str> = self.members.iter().map(|member| member.name.as_str()).collect();
         await_state(&mut self.coordinator, GROUP, "Stable", &names);

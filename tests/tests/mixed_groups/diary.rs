@@ -131,6 +131,17 @@ impl Diary {
         });
     }
 
+    /// Waits until the member has processed something since it last committed or was given partitions.
+    pub fn await_uncommitted(&self, who: &str) {
+        self.wait(&format!("a record that {who} has not committed"), |pages| {
+            let said = pages.entries.iter().rev().filter(|(name, _)| name == who);
+            let mut since = said
+                .map(|(_, line)| line)
+                .take_while(|line| !matches!(line, Line::Committed(_) | Line::Assigned(_)));
+            since.any(|line| matches!(line, Line::Record { .. }))
+        });
+    }
+
     /// Waits until the member has said its last word.
     pub fn await_end(&self, who: &str) {
         self.wait(&format!("the end of {who}"), |pages| pages.ended.contains(who));

@@ -246,6 +246,11 @@ const ELEMENTS: &[&str] = &[
     "tree",
     "isr",
     "link",
+    "way",
+    "queue",
+    "requests",
+    "memory",
+    "tally",
 ];
 
 /// What can be seen without playing: no number and no broker's name stands in what is said.

@@ -83,13 +83,13 @@ fn rolled(world: &World, field: &str) -> Option<String> {
 
 /// What the last retention check dropped.
 fn deleted(world: &World, field: &str) -> Option<String> {
-    let segments = world.facts.iter().filter_map(|event| match &event.fact {
+    let mut segments = world.facts.iter().filter_map(|event| match &event.fact {
         Fact::SegmentDeleted { segment, .. } => Some(*segment),
         _ => None,
     });
     Some(match field {
         "segments" => say::count(segments.count(), "segment"),
-        "file" => file_name(segments.last()?, FileKind::Log),
+        "file" => file_name(segments.next_back()?, FileKind::Log),
         _ => return None,
     })
 }

@@ -3,11 +3,8 @@
 //! It is built for the browser by `cargo xtask lab`; elsewhere there is nothing to run.
 
 #[cfg(target_arch = "wasm32")]
-mod page;
-
-#[cfg(target_arch = "wasm32")]
 fn main() {
-    page::start();
+    highwater_lab::page::start();
 }
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -13,7 +13,8 @@ use crate::world::World;
 
 /// The scene's name in links.
 pub const NAME: &str = "log-grows";
-const STORY: &str = include_str!("scenes/log_grows.story");
+/// The lab's own.
+pub const STORY: &str = include_str!("scenes/log_grows.story");
 
 /// The story with the actions of its moments.
 #[derive(Clone, Debug)]

@@ -9,13 +9,17 @@ let stopped = false;
 function tell(why) {
   if (stopped) return;
   stopped = true;
-  for (const scene of document.querySelectorAll("[data-scene]")) {
+  // A page of the book has figures, and no links to their places.
+  for (const scene of document.querySelectorAll("[data-scene], [data-figure]")) {
     const message = document.getElementById("broken").content.cloneNode(true);
     message.querySelector(".why").textContent = why;
     const link = message.querySelector("a");
-    link.hash = scene.dataset.link ?? location.hash;
-    link.addEventListener("click", (event) => open(event, link.hash));
-    message.querySelector("button").addEventListener("click", (event) => open(event, beginning(link.hash)));
+    if (link) {
+      link.hash = scene.dataset.link ?? location.hash;
+      link.addEventListener("click", (event) => open(event, link.hash));
+    }
+    const hash = link ? beginning(link.hash) : location.hash;
+    message.querySelector("button").addEventListener("click", (event) => open(event, hash));
     scene.replaceChildren(message);
   }
 }

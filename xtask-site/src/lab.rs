@@ -6,7 +6,7 @@ use std::process::Command;
 use wasm_bindgen_cli_support::Bindgen;
 use wasmparser::{Parser, Payload};
 
-use crate::{Result, at, compress, emptied, root, sizes, source};
+use crate::{Result, at, bare_sheet, compress, emptied, root, sizes, source};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 const PACKAGE: &str = "highwater-web";
@@ -15,7 +15,8 @@ const LARGEST_BYTES: u64 = 700 * 1024;
 /// Crates that the size table names; smaller ones are summed.
 const ROWS: usize = 15;
 
-pub fn build(out: &Path) -> Result<()> {
+/// `glossary`: where the book explains words, as seen from the page; nowhere if it is empty.
+pub fn build(out: &Path, glossary: &str) -> Result<()> {
     compile()?;
     let module = root().join(format!("target/{TARGET}/web/{PACKAGE}.wasm"));
     let wasm = at(&module, std::fs::read(&module))?;
@@ -24,6 +25,7 @@ pub fn build(out: &Path) -> Result<()> {
     bind(&module, out)?;
     copy(&root().join("web/static"), out)?;
     strip(&out.join("style.css"))?;
+    name_glossary(&out.join("index.html"), glossary)?;
     print_crates(&wasm)?;
     weigh(out)?;
     source::put_into(out)
@@ -104,22 +106,22 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes off a stylesheet what only its writers need: remarks and indentation.
 fn strip(sheet: &Path) -> Result<()> {
     let text = at(sheet, std::fs::read_to_string(sheet))?;
-    at(sheet, std::fs::write(sheet, bare(&text)))
+    at(sheet, std::fs::write(sheet, bare_sheet(&text)))
 }
 
-fn bare(sheet: &str) -> String {
-    let mut parts = sheet.split("/*");
-    let mut kept = parts.next().unwrap_or_default().to_owned();
-    kept.extend(
-        parts
-            .filter_map(|part| part.split_once("*/"))
-            .map(|(_, rest)| rest),
-    );
-    let lines = kept.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("\n")
+fn name_glossary(page: &Path, glossary: &str) -> Result<()> {
+    const LINK: &str = "<link rel=\"help\" href=\"book/glossary.html\">";
+    let text = at(page, std::fs::read_to_string(page))?;
+    if !text.contains(LINK) {
+        return Err(format!("{} has no `{LINK}`", page.display()));
+    }
+    let named = match glossary {
+        "" => String::new(),
+        glossary => LINK.replace("book/glossary.html", glossary),
+    };
+    at(page, std::fs::write(page, text.replace(LINK, &named)))
 }
 
 fn print_crates(wasm: &[u8]) -> Result<()> {
@@ -170,7 +172,7 @@ mod tests {
     #[test]
     fn a_stylesheet_goes_without_remarks_and_indentation() {
         let sheet = "/* Tokens. */\n\n.a {\n  color: red; /* why */\n}\n";
-        assert_eq!(bare(sheet), ".a {\ncolor: red;\n}");
+        assert_eq!(bare_sheet(sheet), ".a {\ncolor: red;\n}");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 mod book;
 mod compress;
 mod lab;
-mod policy;
 mod sizes;
 mod source;
 
@@ -21,18 +20,24 @@ enum Arguments {
     Lab {
         #[arg(long)]
         out: PathBuf,
+        /// Where the glossary lies, as seen from the page; nowhere if it is empty
+        #[arg(long, default_value = "book/glossary.html")]
+        glossary: String,
     },
     /// Render the book
     Book {
         #[arg(long)]
         out: PathBuf,
+        /// Where the lab lies, as seen from the book's pages
+        #[arg(long, default_value = "../")]
+        lab: String,
     },
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse() {
-        Arguments::Lab { out } => lab::build(&out),
-        Arguments::Book { out } => book::build(&out),
+        Arguments::Lab { out, glossary } => lab::build(&out, &glossary),
+        Arguments::Book { out, lab } => book::build(&out, &lab),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -53,6 +58,19 @@ fn root() -> &'static Path {
 /// Names the path in an error of the file system.
 fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T> {
     result.map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// A stylesheet without what only its writers need: remarks and indentation.
+fn bare_sheet(sheet: &str) -> String {
+    let mut parts = sheet.split("/*");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    kept.extend(
+        parts
+            .filter_map(|part| part.split_once("*/"))
+            .map(|(_, rest)| rest),
+    );
+    let lines = kept.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// An empty folder in place of whatever was there.

@@ -48,13 +48,13 @@ enum Command {
     /// Build the lab, and print its size by crate
     Lab {
         /// Where the page goes
-        #[arg(long, default_value = "target/site/lab")]
+        #[arg(long, default_value = site::LAB)]
         out: PathBuf,
     },
-    /// Render the book, and check its includes and links
+    /// Render the book; elsewhere than in its usual place, with the lab that plays its figures
     Book {
         /// Where the book goes
-        #[arg(long, default_value = "target/site/book")]
+        #[arg(long, default_value = site::BOOK)]
         out: PathBuf,
     },
 }
@@ -65,8 +65,8 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options),
         Command::Tidy => tidy::run(),
         Command::Bench { options } => bench::run(&options),
-        Command::Lab { out } => site::build("lab", &out),
-        Command::Book { out } => site::build("book", &out),
+        Command::Lab { out } => site::lab(&out),
+        Command::Book { out } => site::book(&out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

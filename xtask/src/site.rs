@@ -7,12 +7,36 @@ use crate::job;
 use crate::needs;
 use crate::root;
 
-/// Builds `what` ("lab" or "book") into `out`.
-pub fn build(what: &str, out: &Path) -> Result<(), String> {
-    if what == "lab" {
-        needs::wasm_target()?;
+/// Where `up` and the binary have the lab and the book: beside each other.
+pub const LAB: &str = "target/site/lab";
+pub const BOOK: &str = "target/site/book";
+
+/// Builds the lab. Alone, wherever it shall go, it has no book to explain its words.
+pub fn lab(out: &Path) -> Result<(), String> {
+    let glossary = if out == Path::new(LAB) {
+        "book/glossary.html"
+    } else {
+        ""
+    };
+    lab_with(out, glossary)
+}
+
+fn lab_with(out: &Path, glossary: &str) -> Result<(), String> {
+    needs::wasm_target()?;
+    build(&["lab", "--out", &out.to_string_lossy(), "--glossary", glossary])
+}
+
+/// Builds the book. Elsewhere than beside the lab it brings the lab along, since its figures are played by it.
+pub fn book(out: &Path) -> Result<(), String> {
+    let to = out.to_string_lossy();
+    if out == Path::new(BOOK) {
+        return build(&["book", "--out", &to]);
     }
-    let out = out.to_string_lossy();
+    build(&["book", "--out", &to, "--lab", "lab/"])?;
+    lab_with(&out.join("lab"), "../glossary.html")
+}
+
+fn build(what: &[&str]) -> Result<(), String> {
     let arguments = [
         "run",
         "--quiet",
@@ -22,21 +46,30 @@ pub fn build(what: &str, out: &Path) -> Result<(), String> {
         "xtask-site",
         "--",
     ];
-    job::run(job::cargo(&[&arguments[..], &[what, "--out", &out]].concat()))
+    job::run(job::cargo(&[&arguments[..], what].concat()))
 }
 
 /// Builds what is missing or older than its sources.
 pub fn build_if_stale() -> Result<(), String> {
-    let sources: [(&str, &[&str]); 2] = [
-        ("lab", &["core", "web", "xtask-site", "Cargo.lock"]),
-        ("book", &["book", "core", "native", "web", "xtask-site"]),
+    type Build = fn(&Path) -> Result<(), String>;
+    let sources: [(&str, Build, &[&str]); 2] = [
+        (
+            LAB,
+            lab,
+            &["core", "web", "tests/scenarios", "xtask-site", "Cargo.lock"],
+        ),
+        (
+            BOOK,
+            book,
+            &["book", "core", "native", "web", "tests/scenarios", "xtask-site"],
+        ),
     ];
-    for (what, from) in sources {
-        let out = Path::new("target/site").join(what);
-        let built = modified(&root().join(&out).join("index.html"));
+    for (out, build, from) in sources {
+        let out = Path::new(out);
+        let built = modified(&root().join(out).join("index.html"));
         let changed = from.iter().filter_map(|path| newest(&root().join(path))).max();
         if built.is_none() || changed > built {
-            build(what, &out)?;
+            build(out)?;
         }
     }
     Ok(())

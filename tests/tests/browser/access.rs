@@ -13,7 +13,7 @@ use crate::layout::SCREENS;
 use crate::page::{DOWN, ENTER, FILES, PAGE_DOWN, Page, RIGHT, TAB};
 
 /// axe-core, as `cargo xtask test` fetched it.
-fn axe() -> String {
+pub fn axe() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../target/clients/axe/package/axe_playwright_python/axe.min.js");
     let why = "axe-core is not there: `cargo xtask test` fetches it";
@@ -21,7 +21,7 @@ fn axe() -> String {
 }
 
 /// What axe-core finds wrong, by the rules of WCAG 2.2 AA and its own advice.
-const VIOLATIONS: &str = r"
+pub const VIOLATIONS: &str = r"
     const found = await axe.run(document, { preload: false, resultTypes: ['violations'] });
     return found.violations.flatMap(rule => rule.nodes.map(node =>
         `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`));
@@ -111,7 +111,7 @@ async fn axe_finds_nothing_in_a_cluster() {
         for scene in SCENES {
             page.go(&format!("scene={}", scene.name)).await;
             page.session.script(&axe()).await;
-            let lab = ClusterLab::new(scene.name).expect("the scene can be played");
+            let lab = ClusterLab::new(&scene.name).expect("the scene can be played");
             // The last press leads to free play.
             for moment in 0..=lab.place().moments {
                 let found = page.session.script(VIOLATIONS).await;
@@ -270,7 +270,7 @@ async fn who_wants_no_motion_gets_none_and_the_same_moments() {
 #[tokio::test]
 async fn what_is_said_is_announced_and_the_timeline_tells_its_place() {
     let page = Page::open().await;
-    let live = "return document.getElementById('sentence').closest('[aria-live=polite]') !== null";
+    let live = "return document.querySelector('.sentence').closest('[aria-live=polite]') !== null";
     assert_eq!(page.session.script(live).await, true);
     let place = "return document.querySelector('input[type=range]').getAttribute('aria-valuetext')";
     for moment in 1..=3 {

@@ -44,7 +44,7 @@ const PLACES: &str = r"
 /// In what the page differs from the lab.
 async fn differences(page: &Page, lab: &ClusterLab) -> Vec<String> {
     let mut wrong = Vec::new();
-    let sentence = page.texts("#sentence").await;
+    let sentence = page.texts(".sentence").await;
     if sentence != [lab.sentence()] {
         wrong.push(format!("it says {sentence:?}, not {:?}", lab.sentence()));
     }
@@ -134,7 +134,7 @@ async fn each_moment_shows_what_its_stage_says_there_and_back() {
         without_motion(&page).await;
         for scene in SCENES {
             page.go(&format!("scene={}", scene.name)).await;
-            let mut lab = lab(scene.name);
+            let mut lab = lab(&scene.name);
             let mut moments = Vec::new();
             while lab.is_story() {
                 let at = format!("{} at step {}, {width} px", scene.name, lab.place().step);
@@ -170,7 +170,7 @@ async fn steps_links_and_the_slider_lead_to_the_same_place() {
     without_motion(&page).await;
     for scene in SCENES {
         page.go(&format!("scene={}", scene.name)).await;
-        let start = lab(scene.name);
+        let start = lab(&scene.name);
         let mut lab = start.clone();
         for step in 0..start.place().last_step {
             page.session.press(".").await;
@@ -198,13 +198,13 @@ async fn the_first_frame_is_one_scene_with_one_button_and_two_clicks_break_a_pro
     let page = Page::open().await;
     without_motion(&page).await;
     page.go("").await;
-    let mut lab = lab(SCENES[0].name);
+    let mut lab = lab(&SCENES[0].name);
     shows(&page, &lab, "the first frame").await;
     assert_eq!(page.texts("button.main").await, [lab.button()]);
     assert_eq!(page.texts(".replica .label b").await.len(), 3, "three replicas");
     // The sentence is the largest text.
     let largest = "const size = element => parseFloat(getComputedStyle(element).fontSize);
-        const sentence = size(document.getElementById('sentence'));
+        const sentence = size(document.querySelector('.sentence'));
         return [...document.querySelectorAll('.page *')].filter(element => size(element) > sentence)
             .map(element => element.outerHTML.slice(0, 80))";
     assert_eq!(page.session.script(largest).await, serde_json::json!([]));
@@ -240,7 +240,7 @@ async fn predictions_are_answered_by_keyboard_and_judged() {
     without_motion(&page).await;
     for scene in SCENES {
         page.go(&format!("scene={}", scene.name)).await;
-        let mut lab = lab(scene.name);
+        let mut lab = lab(&scene.name);
         let (mut asked, mut judged) = (0, 0);
         while lab.is_story() {
             if let Some(prediction) = lab.prediction() {
@@ -293,7 +293,7 @@ const MUTATIONS: [(&str, &str); 4] = [
 async fn a_fault_of_the_picture_is_noticed() {
     let page = Page::open().await;
     without_motion(&page).await;
-    let lab = lab(SCENES[0].name);
+    let lab = lab(&SCENES[0].name);
     for (what, mutation) in MUTATIONS {
         page.go("").await;
         shows(&page, &lab, "before").await;
@@ -317,7 +317,7 @@ const HASTE: &str = r"
 async fn a_press_while_messages_fly_finishes_the_step() {
     let page = Page::open().await;
     page.go("").await;
-    let mut lab = lab(SCENES[0].name);
+    let mut lab = lab(&SCENES[0].name);
     for _ in 0..6 {
         page.session.script(HASTE).await;
         lab = lab.after(Wish::Step);
@@ -332,7 +332,7 @@ async fn a_fault_of_ones_own_is_played_and_undone() {
     let page = Page::open().await;
     without_motion(&page).await;
     page.go("").await;
-    let story = lab(SCENES[0].name);
+    let story = lab(&SCENES[0].name);
     page.click("Explore").await;
     let mut own = story.after(Wish::Explore);
     shows(&page, &own, "on one's own").await;

@@ -36,7 +36,7 @@ const LAYOUT: &str = r"
             before = box;
         }
     }
-    for (const selector of ['#sentence', '#step', '.main']) {
+    for (const selector of ['.sentence', '#step', '.main']) {
         const box = document.querySelector(selector).getBoundingClientRect();
         if (box.top < 0 || box.bottom > innerHeight) wrong.push(`${selector} is out of sight`);
     }
@@ -117,14 +117,14 @@ const CLUSTER_LAYOUT: &str = r"
             if (across > 1 && down > 1) wrong.push(`${name(a.element)} meets ${name(b.element)}`);
         }
     }
-    for (const selector of ['#sentence', '#step', '.main']) {
+    for (const selector of ['.sentence', '#step', '.main']) {
         const box = page.querySelector(selector).getBoundingClientRect();
         if (box.top < 0 || box.bottom > innerHeight + 0.5) wrong.push(`${selector} is out of sight`);
     }
     const focus = page.querySelector('.replica.focus .label, .producer .focus');
     if (focus && focus.getBoundingClientRect().bottom > foot.getBoundingClientRect().top + 1) wrong.push('the focus is out of sight');
     if (page.querySelectorAll('.main').length > 1 && !page.querySelector('.choices')) wrong.push('more than one main button');
-    if (document.getElementById('sentence').textContent.split(/\s+/).length > 44) wrong.push('the sentence is too long');
+    if (document.querySelector('.sentence').textContent.split(/\s+/).length > 44) wrong.push('the sentence is too long');
     return wrong;
 ";
 
@@ -132,7 +132,7 @@ async fn look_at_each_clusters_moment(page: &Page, (width, height): (u32, u32), 
     page.session.resize(width, height, dark).await;
     for scene in SCENES {
         page.go(&format!("scene={}", scene.name)).await;
-        let moments = scene_moments(scene.name);
+        let moments = scene_moments(&scene.name);
         for moment in 0..=moments {
             let wrong = page.session.script(CLUSTER_LAYOUT).await;
             let at = format!("{}, moment {moment} at {width} px, dark: {dark}", scene.name);

@@ -4,6 +4,7 @@
 //! has compared the two, and found nothing on the browser's console.
 
 mod access;
+mod book;
 mod cluster;
 mod layout;
 mod opened;
@@ -14,13 +15,16 @@ mod trouble;
 use fantoccini::Locator;
 use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::link;
+use highwater_lab::scene::Scene;
 use highwater_tests::broker::TestBroker;
 use highwater_tests::browser::Driver;
 
 use page::{ENTER, Page, RIGHT};
 
 fn lab() -> Lab {
-    Lab::new().expect("the scene's story can be read")
+    Scene::load()
+        .and_then(Lab::new)
+        .expect("the scene's story can be read")
 }
 
 fn act(lab: &Lab, action: &str) -> Lab {

@@ -57,7 +57,7 @@ async fn a_record_opens_its_batch_and_the_download_is_what_the_terminal_dumps() 
     let page = Page::open().await;
     open(&page, "").await;
     page.click("Explore").await;
-    let own = lab(SCENES[0].name).after(Wish::Explore);
+    let own = lab(&SCENES[0].name).after(Wish::Explore);
     choose(&page, "cell:1:5").await;
     let opened = own.after(Wish::Choose(0, "cell:1:5".to_owned()));
     assert_eq!(fields(&page).await, values(&opened));
@@ -96,7 +96,7 @@ async fn a_record_opens_its_batch_and_the_download_is_what_the_terminal_dumps() 
 async fn a_message_names_its_request_and_opens_its_bytes_by_keyboard() {
     let page = Page::open().await;
     open(&page, "").await;
-    let start = lab(SCENES[0].name);
+    let start = lab(&SCENES[0].name);
     let message = start.sides()[0].stage.messages[0].clone();
     assert!(message.say().contains("a Fetch request"), "{}", message.say());
     page.tab_into("#stage").await;
@@ -117,7 +117,7 @@ async fn a_message_names_its_request_and_opens_its_bytes_by_keyboard() {
 async fn single_facts_are_gone_through_with_their_causes_and_their_code() {
     let page = Page::open().await;
     open(&page, "").await;
-    let mut lab = lab(SCENES[0].name);
+    let mut lab = lab(&SCENES[0].name);
     for _ in 0..3 {
         page.session.press(">").await;
         lab = lab.after(Wish::Event);
@@ -186,7 +186,7 @@ async fn shown(page: &Page) -> Vec<String> {
 #[tokio::test]
 async fn state_and_invariants_are_those_of_the_run() {
     let page = Page::open().await;
-    let scene = SCENES[1].name;
+    let scene = &SCENES[1].name;
     open(&page, &format!("scene={scene}")).await;
     let start = lab(scene);
     let broken = start.after(Wish::Jump(JumpTo::Broken));
@@ -211,10 +211,10 @@ async fn state_and_invariants_are_those_of_the_run() {
 #[tokio::test]
 async fn the_picture_is_copied_as_an_svg_that_a_browser_reads() {
     let page = Page::open().await;
-    let of_replicas = |scene: &&SceneInfo| lab(scene.name).picture() == Picture::Replicas;
+    let of_replicas = |scene: &&SceneInfo| lab(&scene.name).picture() == Picture::Replicas;
     for scene in SCENES.iter().filter(of_replicas) {
         open(&page, &format!("scene={}", scene.name)).await;
-        let mut own = lab(scene.name);
+        let mut own = lab(&scene.name);
         for _ in 0..4 {
             page.session.press(PAGE_DOWN).await;
             own = own.after(Wish::NextMoment);

@@ -49,7 +49,7 @@ impl Page {
 
     /// Waits until the scene is there.
     pub async fn is_drawn(&self) {
-        let drawn = self.session.client.wait().for_element(Locator::Css("#sentence"));
+        let drawn = self.session.client.wait().for_element(Locator::Css(".sentence"));
         drawn.await.expect("the page draws itself");
     }
 
@@ -64,7 +64,7 @@ impl Page {
 
     /// The page shows and says what the lab does.
     pub async fn shows(&self, lab: &Lab) {
-        assert_eq!(self.texts("#sentence").await, [lab.sentence()]);
+        assert_eq!(self.texts(".sentence").await, [lab.sentence()]);
         assert_eq!(self.texts("#stage [data-say]").await, Picture::of(lab).labels());
     }
 

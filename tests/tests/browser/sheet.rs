@@ -18,8 +18,8 @@ fn folder() -> PathBuf {
 /// The scenes' names with their moments.
 fn scenes() -> Vec<(&'static str, usize)> {
     let clusters = SCENES.iter().map(|scene| {
-        let lab = ClusterLab::new(scene.name).expect("the scene can be played");
-        (scene.name, lab.place().moments)
+        let lab = ClusterLab::new(&scene.name).expect("the scene can be played");
+        (&*scene.name, lab.place().moments)
     });
     let files = (highwater_lab::scene::NAME, lab().scene.moments());
     clusters.chain([files]).collect()

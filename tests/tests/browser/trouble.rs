@@ -20,7 +20,7 @@ async fn told(page: &Page) -> (String, String) {
         .script("return document.querySelector('.broken a').hash")
         .await;
     assert_eq!(
-        page.texts("#sentence").await,
+        page.texts(".sentence").await,
         Vec::<String>::new(),
         "the scene is gone"
     );

@@ -234,7 +234,7 @@ mod tests {
 
     fn at_each_moment(mut look: impl FnMut(&ClusterLab)) {
         for scene in SCENES {
-            let mut lab = ClusterLab::new(scene.name).unwrap();
+            let mut lab = ClusterLab::new(&scene.name).unwrap();
             while lab.is_story() {
                 look(&lab);
                 lab = lab.after(Wish::NextMoment);

@@ -32,7 +32,7 @@ use super::tune;
 /// A scene's runs and places: what does not change.
 #[derive(Debug)]
 struct Scene {
-    info: &'static SceneInfo,
+    info: SceneInfo,
     runs: Vec<Rc<Run>>,
     timeline: Timeline,
     screen_ms: Vec<f64>,
@@ -134,18 +134,23 @@ pub struct Place {
 }
 
 impl ClusterLab {
-    /// The scene's first moment.
+    /// The first moment of the gallery's scene of that name.
     pub fn new(name: &str) -> Result<Self, String> {
         let info = scenes::find(name).ok_or_else(|| format!("there is no scene `{name}`"))?;
+        Self::of(info.clone())
+    }
+
+    /// The scene's first moment.
+    pub fn of(info: SceneInfo) -> Result<Self, String> {
         let runs = info.sides.iter().map(|side| {
-            let script = Script::parse(side.script).map_err(|bad| bad.to_string())?;
-            let story = Story::parse(side.story).map_err(|bad| bad.to_string())?;
+            let script = Script::parse(&side.script).map_err(|bad| bad.to_string())?;
+            let story = Story::parse(&side.story).map_err(|bad| bad.to_string())?;
             Ok(Rc::new(Run::play(&script, Some(Teller::new(story)?))?))
         });
         let runs: Vec<Rc<Run>> = runs.collect::<Result<_, String>>()?;
         let timeline = Timeline::of(&runs, info.order);
         if timeline.stops.is_empty() {
-            return Err(format!("the story of `{name}` has no moment"));
+            return Err(format!("the story of `{}` has no moment", info.name));
         }
         let scene = Scene {
             info,
@@ -167,8 +172,8 @@ impl ClusterLab {
         })
     }
 
-    pub fn info(&self) -> &'static SceneInfo {
-        self.scene.info
+    pub fn info(&self) -> &SceneInfo {
+        &self.scene.info
     }
 
     pub fn is_story(&self) -> bool {

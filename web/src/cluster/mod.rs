@@ -7,7 +7,7 @@
 //! between; [`lab`] what the reader does, [`focus`] what the story points at, [`own`] a run of one's own,
 //! [`offer`] what can be done in it, [`tune`] what can be set otherwise, [`jump`] looking ahead; [`outcome`] what a fault has cost, [`events`]
 //! what happened in single facts, [`state`] what there is now, [`opened`] in bytes; [`link`] all of it in one
-//! line, [`svg`] as a picture.
+//! line, [`svg`] as a picture; `matrix` who has what in a group.
 
 pub mod events;
 pub mod flight;
@@ -15,6 +15,8 @@ pub mod focus;
 pub mod jump;
 pub mod lab;
 pub mod link;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod matrix;
 pub mod offer;
 pub mod opened;
 pub mod outcome;

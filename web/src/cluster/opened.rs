@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn each_record_that_is_drawn_lies_in_a_batch_of_its_epoch() {
         for scene in SCENES {
-            let mut lab = ClusterLab::new(scene.name).unwrap();
+            let mut lab = ClusterLab::new(&scene.name).unwrap();
             while lab.is_story() {
                 for (at, side) in lab.sides().iter().enumerate() {
                     for cell in side.stage.rows.iter().filter_map(|row| row.cells.last()) {
@@ -184,7 +184,7 @@ mod tests {
     fn each_message_is_bytes_whose_fields_leave_nothing_out() {
         let mut seen = 0;
         for scene in SCENES {
-            let mut lab = ClusterLab::new(scene.name).unwrap();
+            let mut lab = ClusterLab::new(&scene.name).unwrap();
             while lab.is_story() {
                 for (at, side) in lab.sides().iter().enumerate() {
                     for message in side.stage.messages.iter().take(1) {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_opens_nothing() {
-        let lab = ClusterLab::new(SCENES[0].name).unwrap();
+        let lab = ClusterLab::new(&SCENES[0].name).unwrap();
         for key in ["cell:1:99", "cell:9:0", "message:999999", "row:1", "cell", ""] {
             assert_eq!(opened(&lab, 0, key), None, "{key}");
         }

@@ -2,15 +2,17 @@
 //!
 //! Scripts and stories are those of the tests, so the lab plays what `highwater sim` plays.
 
-/// A scene.
-#[derive(Clone, Copy, Debug)]
+use std::borrow::Cow;
+
+/// A scene: one of the gallery's, or a figure of the book, which brings its own texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SceneInfo {
     /// In links and routes.
-    pub name: &'static str,
-    pub title: &'static str,
-    pub question: &'static str,
+    pub name: Cow<'static, str>,
+    pub title: Cow<'static, str>,
+    pub question: Cow<'static, str>,
     pub order: Order,
-    pub sides: &'static [SideSource],
+    pub sides: Cow<'static, [SideSource]>,
 }
 
 /// How two sides share one row of moments.
@@ -23,44 +25,48 @@ pub enum Order {
 }
 
 /// A script with its story.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideSource {
-    pub heading: &'static str,
-    pub script: &'static str,
-    pub story: &'static str,
+    pub heading: Cow<'static, str>,
+    pub script: Cow<'static, str>,
+    pub story: Cow<'static, str>,
 }
 
 macro_rules! side {
     ($heading:literal, $name:literal) => {
         SideSource {
-            heading: $heading,
-            script: include_str!(concat!("../../../tests/scenarios/", $name)),
-            story: include_str!(concat!("../../../tests/scenarios/", $name, ".story")),
+            heading: Cow::Borrowed($heading),
+            script: Cow::Borrowed(include_str!(concat!("../../../tests/scenarios/", $name))),
+            story: Cow::Borrowed(include_str!(concat!(
+                "../../../tests/scenarios/",
+                $name,
+                ".story"
+            ))),
         }
     };
 }
 
 /// In the order of the gallery.
-pub const SCENES: &[SceneInfo] = &[
+pub static SCENES: &[SceneInfo] = &[
     SceneInfo {
-        name: "it-was-safe",
-        title: "It was safe",
-        question: "What does “acknowledged” promise?",
+        name: Cow::Borrowed("it-was-safe"),
+        title: Cow::Borrowed("It was safe"),
+        question: Cow::Borrowed("What does “acknowledged” promise?"),
         order: Order::OneAfterTheOther,
-        sides: &[
+        sides: Cow::Borrowed(&[
             side!(
                 "acks=1: the leader answers alone",
                 "acks/one_is_lost_with_the_leader"
             ),
             side!("acks=all: it waits for the ISR", "acks/all_survives_the_leader"),
-        ],
+        ]),
     },
     SceneInfo {
-        name: "log-is-cut-back",
-        title: "The log is cut back",
-        question: "What does a follower throw away when leadership moves?",
+        name: Cow::Borrowed("log-is-cut-back"),
+        title: Cow::Borrowed("The log is cut back"),
+        question: Cow::Borrowed("What does a follower throw away when leadership moves?"),
         order: Order::Together,
-        sides: &[
+        sides: Cow::Borrowed(&[
             side!(
                 "Cut back to the high watermark",
                 "truncation/high_watermark_loses"
@@ -69,36 +75,54 @@ pub const SCENES: &[SceneInfo] = &[
                 "Ask for the end of the leader epoch",
                 "truncation/leader_epoch_keeps"
             ),
-        ],
+        ]),
     },
     SceneInfo {
-        name: "leo-hw-isr",
-        title: "LEO, HW and the ISR",
-        question: "When does a replica know that a record is safe?",
+        name: Cow::Borrowed("leo-hw-isr"),
+        title: Cow::Borrowed("LEO, HW and the ISR"),
+        question: Cow::Borrowed("When does a replica know that a record is safe?"),
         order: Order::OneAfterTheOther,
-        sides: &[side!(
+        sides: Cow::Borrowed(&[side!(
             "What each replica of orders-0 holds",
             "replication/leo_hw_and_isr"
-        )],
+        )]),
     },
     SceneInfo {
-        name: "who-leads",
-        title: "Who leads now?",
-        question: "A leader dies. Who decides who is next, and by what?",
+        name: Cow::Borrowed("who-leads"),
+        title: Cow::Borrowed("Who leads now?"),
+        question: Cow::Borrowed("A leader dies. Who decides who is next, and by what?"),
         order: Order::OneAfterTheOther,
-        sides: &[
+        sides: Cow::Borrowed(&[
             side!("Only from the ISR", "election/who_leads"),
             side!("Unclean election is on", "election/who_leads_unclean"),
-        ],
+        ]),
     },
     SceneInfo {
-        name: "batch-is-born",
-        title: "A batch is born",
-        question: "Why does a record wait before it is sent?",
+        name: Cow::Borrowed("batch-is-born"),
+        title: Cow::Borrowed("A batch is born"),
+        question: Cow::Borrowed("Why does a record wait before it is sent?"),
         order: Order::OneAfterTheOther,
-        sides: &[side!("From send to a broker", "producer/batch_is_born")],
+        sides: Cow::Borrowed(&[side!("From send to a broker", "producer/batch_is_born")]),
     },
 ];
+
+impl SceneInfo {
+    /// One script with its story, as a figure of a page.
+    pub fn figure(name: String, question: String, script: String, story: String) -> Self {
+        let side = SideSource {
+            heading: Cow::Borrowed(""),
+            script: script.into(),
+            story: story.into(),
+        };
+        Self {
+            name: name.into(),
+            title: Cow::Borrowed(""),
+            question: question.into(),
+            order: Order::OneAfterTheOther,
+            sides: vec![side].into(),
+        }
+    }
+}
 
 /// The scene of that name.
 pub fn find(name: &str) -> Option<&'static SceneInfo> {

@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn each_thing_of_the_grid_is_in_the_picture_with_its_text() {
         for scene in SCENES {
-            let mut lab = ClusterLab::new(scene.name).unwrap();
+            let mut lab = ClusterLab::new(&scene.name).unwrap();
             while lab.is_story() {
                 let picture = lab.svg();
                 for side in lab.sides() {

@@ -9,13 +9,16 @@ pub fn document() -> Document {
 
 /// The elements that scenes are mounted in, each with the scene's name.
 pub fn scenes() -> Vec<(Element, String)> {
-    let Ok(list) = document().query_selector_all("[data-scene]") else {
-        return Vec::new();
-    };
-    let elements = (0..list.length()).filter_map(|at| list.item(at)?.dyn_into::<Element>().ok());
+    let elements = all_in_page("[data-scene]").into_iter();
     elements
         .filter_map(|element| Some((element.clone(), element.get_attribute("data-scene")?)))
         .collect()
+}
+
+/// All elements of the page that a selector names.
+pub fn all_in_page(selector: &str) -> Vec<Element> {
+    let root = document().document_element();
+    root.map_or(Vec::new(), |root| all(&root, selector))
 }
 
 /// The elements within one that a selector names.
@@ -67,10 +70,24 @@ pub fn part_of<'a>(link: &'a str, name: &str) -> Option<&'a str> {
     parts.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
+/// Where the glossary is, as the page says; nowhere while a page is only drawn.
+pub fn glossary() -> Option<String> {
+    if cfg!(not(target_arch = "wasm32")) {
+        return None;
+    }
+    let link = document().query_selector("link[rel=help]").ok()??;
+    link.get_attribute("href")
+}
+
 /// Writes the link of the present place on the scene's element, where `start.js` finds it when the lab
 /// has stopped.
 pub fn remember_link(scene: &Element, link: &str) {
     let _ = scene.set_attribute("data-link", link);
+}
+
+/// The same of the number of the moment, for a figure that begins anew with another value.
+pub fn remember_moment(figure: &Element, moment: usize) {
+    let _ = figure.set_attribute("data-moment", &moment.to_string());
 }
 
 /// Puts the link into the address and on the clipboard.

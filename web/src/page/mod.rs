@@ -1,14 +1,16 @@
 //! The page's parts: [`scenes`] chooses what is shown; [`chrome`] is what stands around every picture;
-//! [`files`] and [`cluster`] are the two kinds of scene, [`kept`] the state of either, and [`bytes`] what both open.
+//! [`files`] and [`cluster`] are the two kinds of scene, [`kept`] the state of either, and [`bytes`] what both open. [`figures`] are scenes in the pages of the book.
 
 mod browser;
 mod bytes;
-mod chrome;
+pub mod chrome;
 mod cluster;
+pub mod figures;
 mod files;
 mod kept;
 mod scenes;
 
+/// Shows the page's scenes and figures.
 pub fn start() {
     browser::tell_of_panics();
     for (root, wanted) in browser::scenes() {
@@ -19,4 +21,5 @@ pub fn start() {
         };
         yew::Renderer::<scenes::Lab>::with_root_and_props(root, props).render();
     }
+    figures::start();
 }

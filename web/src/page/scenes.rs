@@ -35,9 +35,9 @@ enum Kind {
 /// In the order of the gallery.
 fn all() -> Vec<Scene> {
     let clusters = highwater_lab::cluster::SCENES.iter().map(|scene| Scene {
-        name: scene.name,
-        title: scene.title,
-        question: scene.question,
+        name: &scene.name,
+        title: &scene.title,
+        question: &scene.question,
         kind: Kind::Cluster,
     });
     let files = Scene {

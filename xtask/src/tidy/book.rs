@@ -72,6 +72,68 @@ pub fn lost_links(tree: &Tree) -> Vec<Offence> {
     offences
 }
 
+/// Figures of scripts, stories or scenes that are not there, names that two figures of a page share, and
+/// values of a figure that the page has not.
+pub fn lost_figures(tree: &Tree) -> Vec<Offence> {
+    const SCENES: &str = "web/src/cluster/scenes.rs";
+    const FILES_SCENE: &str = "web/src/scene.rs";
+    let mut offences = Vec::new();
+    for (path, text) in tree.under(SOURCES, "md") {
+        let mut names: Vec<&str> = Vec::new();
+        for (number, line) in prose(text) {
+            let mut wrong = |why: String| offences.push(Offence::new(path, number, why));
+            for tag in line
+                .split("<figure ")
+                .skip(1)
+                .filter_map(|rest| rest.split('>').next())
+            {
+                let needs = [
+                    ("data-script", "tests/scenarios/", ""),
+                    ("data-files", "book/figures/", ".story"),
+                ];
+                for (attribute, folder, ending) in needs {
+                    let named = attribute_of(tag, attribute);
+                    let file = named.map(|name| format!("{folder}{name}{ending}"));
+                    if let Some(file) = file.filter(|file| tree.text(file).is_none()) {
+                        wrong(format!("a figure needs {file}, which is not there"));
+                    }
+                }
+                let is_scene = |scene: &str| {
+                    let quoted = format!("\"{scene}\"");
+                    let lists = [SCENES, FILES_SCENE].map(|list| tree.text(list).unwrap_or_default());
+                    lists.iter().any(|list| list.contains(&quoted))
+                };
+                if let Some(scene) = attribute_of(tag, "data-scene").filter(|scene| !is_scene(scene)) {
+                    wrong(format!("the lab has no scene {scene}"));
+                }
+                let name = attribute_of(tag, "id").unwrap_or_default();
+                if !name.is_empty() && names.contains(&name) {
+                    wrong(format!("another figure is called {name}, too"));
+                }
+                names.push(name);
+            }
+        }
+        for (number, line) in prose(text) {
+            for tag in line
+                .split("<var ")
+                .skip(1)
+                .filter_map(|rest| rest.split('>').next())
+            {
+                let of = attribute_of(tag, "data-of").unwrap_or_default();
+                if !names.contains(&of) {
+                    offences.push(Offence::new(path, number, format!("there is no figure {of}")));
+                }
+            }
+        }
+    }
+    offences
+}
+
+fn attribute_of<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = tag.split_once(&format!("{name}=\""))?;
+    rest.split('"').next()
+}
+
 /// Why a link from `path` leads nowhere; `None` when it leads somewhere, or out of the book.
 fn why_lost(tree: &Tree, path: &str, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with("mailto:") || link.starts_with('/') {
@@ -170,6 +232,31 @@ mod tests {
         assert_eq!(lost_links(&page("[b](b.md#nothing)")).len(), 1);
         assert_eq!(lost_links(&page("[c](c.md)")).len(), 1);
         assert_eq!(lost_links(&page("```\n[c](c.md)\n```")), []);
+    }
+
+    #[test]
+    fn a_figure_of_nothing_is_found() {
+        let found = |text: &str| {
+            let tree = Tree::of(&[
+                ("book/src/a.md", text),
+                ("tests/scenarios/acks/kept", ""),
+                ("book/figures/lookup.story", ""),
+                ("web/src/cluster/scenes.rs", "name: \"who-leads\""),
+            ]);
+            lost_figures(&tree).len()
+        };
+        let good = "<figure id=\"a\" data-script=\"acks/kept\">Q</figure>\n<var data-of=\"a\">k=1|2</var>\n\
+            <figure id=\"b\" data-files=\"lookup\">Q</figure>\n<figure data-scene=\"who-leads\">Q</figure>\n";
+        assert_eq!(found(good), 0);
+        for (there, lost) in [
+            ("acks/kept", "acks/lost"),
+            ("\"lookup", "\"look-up"),
+            ("who-leads", "who-knows"),
+            ("id=\"b\"", "id=\"a\""),
+            ("data-of=\"a\"", "data-of=\"c\""),
+        ] {
+            assert_eq!(found(&good.replace(there, lost)), 1, "{lost}");
+        }
     }
 
     #[test]

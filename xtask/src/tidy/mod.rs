@@ -100,6 +100,11 @@ const RULES: &[Rule] = &[
         offences: book::lost_links,
     },
     Rule {
+        name: "book-figures",
+        sentence: "each figure of the book has its script, story or scene, and each value its figure",
+        offences: book::lost_figures,
+    },
+    Rule {
         name: "book-summary",
         sentence: "each page of the book is in its summary",
         offences: book::unlisted_pages,

@@ -38,6 +38,7 @@ fn each_stage_of_a_record_is_told() {
     let told: Vec<String> = scene.facts.iter().map(ToString::to_string).collect();
     let starts = [
         "record 0 waits until",
+        "begins with batch.size=16384, linger.ms=0",
         "is producer",
         "record 0: key null, value of 1 bytes",
         "records of t without a key go to partition 0 now",

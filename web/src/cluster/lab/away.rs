@@ -14,7 +14,7 @@ impl ClusterLab {
             Some(teller.story().moments.get(beat.moment)?.name.clone())
         });
         link::write(&Spot {
-            scene: self.scene.info.name.to_owned(),
+            scene: self.scene.info.name.to_string(),
             moment: moment.unwrap_or_default(),
             at: self.step_now(),
             own: self.own().map(|own| own.spot()),
@@ -29,7 +29,7 @@ impl ClusterLab {
 
     /// What is seen here, as an SVG.
     pub fn svg(&self) -> String {
-        svg::picture(self.scene.info.title, &self.sentence(), &self.sides())
+        svg::picture(&self.scene.info.title, &self.sentence(), &self.sides())
     }
 
     /// The run as a script, which `highwater sim` plays.
@@ -38,7 +38,7 @@ impl ClusterLab {
             Some(own) => own.run.script().to_string(),
             None => {
                 let side = self.stop().map_or(0, |stop| stop.moved);
-                self.scene.info.sides[side].script.to_owned()
+                self.scene.info.sides[side].script.to_string()
             }
         }
     }

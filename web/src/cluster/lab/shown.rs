@@ -24,7 +24,7 @@ impl ClusterLab {
                 let shown = glances.map(|(side, glance)| {
                     let run = &self.scene.runs[side];
                     let is_here = side == stop.moved;
-                    let heading = self.scene.info.sides[side].heading;
+                    let heading = &self.scene.info.sides[side].heading;
                     self.side(run, glance.facts, &glance.stage, heading, is_here)
                 });
                 shown.collect()
@@ -148,6 +148,13 @@ impl ClusterLab {
     pub fn guess(&self) -> Option<usize> {
         let (at, _) = self.beat()?;
         self.guesses.get(at).copied().flatten()
+    }
+
+    /// Who has what in the group, here.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn matrix(&self) -> Option<crate::cluster::matrix::Matrix> {
+        let (run, facts) = self.run_here()?;
+        Some(crate::cluster::matrix::Matrix::of(run, facts))
     }
 
     /// What became of the last guess; said from the next moment of that side on, until the one after.

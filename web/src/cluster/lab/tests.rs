@@ -8,7 +8,7 @@ use super::*;
 use crate::cluster::{Picture, SCENES, focus, link};
 
 fn labs() -> impl Iterator<Item = ClusterLab> {
-    SCENES.iter().map(|scene| ClusterLab::new(scene.name).unwrap())
+    SCENES.iter().map(|scene| ClusterLab::new(&scene.name).unwrap())
 }
 
 fn lab(name: &str) -> ClusterLab {
@@ -29,7 +29,7 @@ fn at_moment(lab: &ClusterLab, name: &str) -> ClusterLab {
 fn each_scene_has_moments_enough_and_a_prediction() {
     for lab in labs() {
         let place = lab.place();
-        let name = lab.info().name;
+        let name = &lab.info().name;
         assert!((8..=20).contains(&place.moments), "{name}: {}", place.moments);
         let mut asked = 0;
         for &step in &place.moment_steps {

@@ -2,6 +2,7 @@
 //! the sentence with its one button, and time. A scene says with [`Shown`] what there is to show, and
 //! takes what the reader wants as [`Do`].
 
+pub mod figure;
 pub mod footer;
 pub mod header;
 pub mod keys;
@@ -39,7 +40,7 @@ pub enum Do {
 }
 
 /// What there is to show of a scene besides its picture.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
     pub title: String,
     pub question: String,

@@ -3,13 +3,17 @@
 //! Everything shown is of a run of the core, played by [`highwater_lab::cluster`]; here it is only drawn.
 //!
 //! Reading order: [`side`] one run; [`grid`] the log grid; [`map`] the map, [`places`] where things stand on it, [`flight`]
-//! what flies; [`producer`] the other picture, [`tune`] what can be set otherwise in it; [`play`] time on the screen; [`free`] what the reader can do alone, [`panels`] what lies
-//! below the picture then, [`code`] what decided a fact.
+//! what flies; [`producer`] the other picture, [`tune`] what can be set otherwise in it; [`play`] time on the
+//! screen; [`free`] what the reader can do alone, [`panels`] what lies below the picture then, [`code`] what
+//! decided a fact; [`figure`] the same in a page of the book.
 
 mod code;
+pub mod figure;
 mod flight;
 mod free;
 mod grid;
+#[cfg(not(target_arch = "wasm32"))]
+mod group;
 mod map;
 mod panels;
 mod places;
@@ -20,12 +24,12 @@ mod tune;
 
 use std::rc::Rc;
 
-use highwater_lab::cluster::opened::Opened;
 use highwater_lab::cluster::{ClusterLab, Picture, SideView, Wish};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 use yew::prelude::*;
 
+use self::flight::Flown;
 use self::side::Side;
 use super::browser;
 use super::bytes::Bytes;
@@ -84,6 +88,34 @@ pub fn Scene(props: &Props) -> Html {
     let shown = shown(lab);
     browser::remember_link(&props.scene.root, &shown.link);
     let stage_width = width.saturating_sub(chrome::padding(width));
+    let picture = picture(lab, stage_width, width >= WIDE_PX, flown, &turned);
+    let wishes = state.dispatcher();
+    let legend = lab.is_story().then(|| match lab.picture() {
+        Picture::Replicas => LEGEND,
+        Picture::Producer => PRODUCERS_LEGEND,
+    });
+    let picture = html! {
+        <>
+            <Pointed {legend} choose={chooser(&wishes)}>{ picture }</Pointed>
+            { bytes(lab, &wishes, width) }
+            if !lab.is_story() {
+                { tune::view(lab, &wishes) }
+                { free::view(lab, &wishes) }
+                { panels::view(lab, &looking, &wishes, width) }
+            }
+        </>
+    };
+    chrome::view(&shown, &send, &passing, classes!("cluster"), picture)
+}
+
+/// Map and grid, or two grids side by side; where that is too wide, one of them.
+fn picture(
+    lab: &ClusterLab,
+    stage_width: u32,
+    is_wide: bool,
+    flown: Option<Flown>,
+    turned: &UseStateHandle<Option<usize>>,
+) -> Option<Html> {
     let sides = lab.sides();
     let side = |at: usize, side_width: u32| {
         sides.get(at).map(|side| Side {
@@ -96,10 +128,10 @@ pub fn Scene(props: &Props) -> Html {
         })
     };
     let half = stage_width.saturating_sub(side::GAP_PX) / 2;
-    let picture = match sides.len() {
-        1 if width >= WIDE_PX => side(0, stage_width).map(|side| side.with_map(flown)),
+    match sides.len() {
+        1 if is_wide => side(0, stage_width).map(|side| side.with_map(flown)),
         1 => side(0, stage_width).map(|side| side.alone()),
-        _ if width >= WIDE_PX => Some(html! {
+        _ if is_wide => Some(html! {
             <div class="sides">
                 { for (0..sides.len()).filter_map(|at| Some(side(at, half)?.alone())) }
             </div>
@@ -111,36 +143,15 @@ pub fn Scene(props: &Props) -> Html {
                 stop: true,
                 ..side
             });
-            Some(html! { <>{ switch(&sides, at, &turned) }{ for shown.map(|side| side.alone()) }</> })
+            Some(html! { <>{ switch(&sides, at, turned) }{ for shown.map(|side| side.alone()) }</> })
         }
-    };
-    let wishes = state.dispatcher();
-    let choose = {
-        let wishes = wishes.clone();
-        Callback::from(move |(side, key)| wishes.dispatch(Wish::Choose(side, key)))
-    };
-    let close = {
-        let wishes = wishes.clone();
-        Callback::from(move |_: MouseEvent| wishes.dispatch(Wish::Close))
-    };
-    let legend = lab.is_story().then(|| match lab.picture() {
-        Picture::Replicas => LEGEND,
-        Picture::Producer => PRODUCERS_LEGEND,
-    });
-    let picture = html! {
-        <>
-            <Pointed legend={legend} {choose}>{ for picture }</Pointed>
-            if let Some(opened) = lab.opened() {
-                { bytes(&opened, close, width) }
-            }
-            if !lab.is_story() {
-                { tune::view(lab, &wishes) }
-                { free::view(lab, &wishes) }
-                { panels::view(lab, &looking, &wishes, width) }
-            }
-        </>
-    };
-    chrome::view(&shown, &send, &passing, classes!("cluster"), picture)
+    }
+}
+
+/// Opens what is behind an element.
+fn chooser(wishes: &Wishes) -> Callback<(usize, String)> {
+    let wishes = wishes.clone();
+    Callback::from(move |(side, key)| wishes.dispatch(Wish::Choose(side, key)))
 }
 
 /// On a small screen what the story points at may lie below the foot, and bytes do anywhere.
@@ -159,9 +170,15 @@ fn use_shown_focus(state: &UseReducerHandle<State>, root: &Element) {
     });
 }
 
-fn bytes(opened: &Opened, close: Callback<MouseEvent>, width: u32) -> Html {
+/// What lies open.
+fn bytes(lab: &ClusterLab, wishes: &Wishes, width: u32) -> Option<Html> {
+    let opened = lab.opened()?;
+    let close = {
+        let wishes = wishes.clone();
+        Callback::from(move |_: MouseEvent| wishes.dispatch(Wish::Close))
+    };
     let (shown, files) = (Rc::new(opened.shown.clone()), Rc::new(opened.files.clone()));
-    html! { <Bytes {shown} {files} {close} narrow={width < 700} /> }
+    Some(html! { <Bytes {shown} {files} {close} narrow={width < 700} /> })
 }
 
 /// Which of two sides is shown, where only one has room: the one that the story speaks of, or the one
@@ -190,8 +207,8 @@ fn shown(lab: &ClusterLab) -> Shown {
     let (step, is_story) = (place.step, lab.is_story());
     let prediction = lab.prediction().filter(|_| place.moment_steps.contains(&step));
     Shown {
-        title: lab.info().title.to_owned(),
-        question: lab.info().question.to_owned(),
+        title: lab.info().title.to_string(),
+        question: lab.info().question.to_string(),
         place: match place.moment {
             Some(moment) => format!("moment {} of {}", moment + 1, place.moments),
             None => format!("on your own, step {step} of {}", place.last_step),
@@ -235,6 +252,9 @@ struct PointedProps {
     legend: Option<&'static str>,
     /// Opens what is behind an element of a side, by its key.
     choose: Callback<(usize, String)>,
+    /// What the stage is called by the page's style and tests; a figure is one of several.
+    #[prop_or(Some("stage"))]
+    id: Option<&'static str>,
 }
 
 /// The stage as one group; below it, in words, what the pointer or the focus is on.
@@ -278,10 +298,10 @@ fn Pointed(props: &PointedProps) -> Html {
     };
     html! {
         <>
-            <section id="stage" role="group" aria-label="The cluster's logs" data-group=""
+            <div id={props.id} class="stage" role="group" aria-label="The cluster's logs" data-group=""
                 onmouseover={over} onfocusin={focus} onmouseleave={leave} onclick={click} onkeydown={press}>
                 { props.children.clone() }
-            </section>
+            </div>
             <p class="pointed" aria-hidden="true">{ (*said).clone().or_else(legend) }</p>
         </>
     }

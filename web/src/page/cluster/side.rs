@@ -15,6 +15,8 @@ const MAP: Size = Size {
     height: 490.0,
 };
 const LOW_MAP_PX: f64 = 400.0;
+/// Of a map in a column of text.
+const COLUMN_MAP_PX: f64 = 320.0;
 /// Between a map and its grid, and between two sides.
 pub const GAP_PX: u32 = 28;
 
@@ -37,12 +39,6 @@ impl Side<'_> {
         if self.side.stage.producer.is_some() {
             return self.alone();
         }
-        let stage = &self.side.stage;
-        let figures = stage.figures.iter().map(|figure| figure.key());
-        let focus: Vec<AttrValue> = figures
-            .filter(|key| self.is_pointed_at(key))
-            .map(AttrValue::from)
-            .collect();
         let height = if self.lab.is_story() {
             MAP.height
         } else {
@@ -56,11 +52,38 @@ impl Side<'_> {
             <div class="map-and-grid" data-side={self.at.to_string()}>
                 <div>
                     <h2>{ "The cluster" }</h2>
-                    <Map stage={SharedStage(stage.clone())} size={Size { height, ..MAP }} {focus} {flown} />
+                    { self.map(Size { height, ..MAP }, flown) }
                 </div>
                 { grid.grid() }
             </div>
         }
+    }
+
+    /// In a column: the map above the grid.
+    pub fn below_map(self, flown: Option<Flown>) -> Html {
+        if self.side.stage.producer.is_some() {
+            return self.alone();
+        }
+        let size = Size {
+            width: f64::from(self.width).min(MAP.width),
+            height: COLUMN_MAP_PX,
+        };
+        html! {
+            <div class="map-above-grid" data-side={self.at.to_string()}>
+                { self.map(size, flown) }
+                { self.grid() }
+            </div>
+        }
+    }
+
+    fn map(&self, size: Size, flown: Option<Flown>) -> Html {
+        let stage = &self.side.stage;
+        let figures = stage.figures.iter().map(|figure| figure.key());
+        let focus: Vec<AttrValue> = figures
+            .filter(|key| self.is_pointed_at(key))
+            .map(AttrValue::from)
+            .collect();
+        html! { <Map stage={SharedStage(stage.clone())} {size} {focus} {flown} /> }
     }
 
     /// Without a map: what would be on it is there for whoever listens.
@@ -88,7 +111,7 @@ impl Side<'_> {
         };
         html! {
             <div class="grid-side">
-                if self.has_heading {
+                if self.has_heading && !self.side.heading.is_empty() {
                     <h2>{ &self.side.heading }</h2>
                 }
                 { picture }

@@ -2,6 +2,7 @@
 
 mod close_up;
 mod controls;
+pub mod figure;
 mod marks;
 mod stage;
 mod steps;
@@ -79,7 +80,7 @@ pub fn Scene(props: &SceneProps) -> Html {
     let picture = html! {
         <>
             <div class="picture">
-                { stage::view(lab, &wishes, stage_width) }
+                { stage::view(lab, &wishes, stage_width, Some("stage")) }
                 { controls::view(lab, &wishes) }
             </div>
             if let Some(annotated) = annotated {

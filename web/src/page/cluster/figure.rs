@@ -1,0 +1,85 @@
+//! A cluster's scene as a figure of the book.
+
+use std::rc::Rc;
+
+use highwater_lab::cluster::{ClusterLab, SceneInfo, Wish};
+use yew::prelude::*;
+
+use super::super::chrome::{self, figure};
+use super::super::kept::{Kept, refusal};
+use super::side::Side;
+use super::{Pointed, bytes, chooser, picture, play, shown};
+
+/// What a figure draws of its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// What each replica holds.
+    #[default]
+    Grid,
+    /// Above it, the map.
+    Map,
+    /// Who has what in a group; the page has no groups, so that is drawn when the book is built.
+    #[cfg(not(target_arch = "wasm32"))]
+    Group,
+}
+
+/// A narrower figure has no room for a map.
+const MAP_FROM_PX: u32 = 480;
+
+#[derive(Clone, PartialEq, Properties)]
+pub struct Props {
+    pub scene: Rc<SceneInfo>,
+    pub view: View,
+    pub place: figure::Place,
+}
+
+#[component]
+pub fn Figure(props: &Props) -> Html {
+    let Props { scene, view, place } = props;
+    let state = use_reducer(|| {
+        let first = Kept::first(ClusterLab::of((**scene).clone()), &place.link);
+        Kept(first.0.map(|lab| to_moment(lab, place.moment)))
+    });
+    let width = figure::use_width(place);
+    let passing = chrome::use_passing();
+    let turned = use_state(|| None::<usize>);
+    let (send, flown) = play::use_play(&state, &passing);
+    let lab = match &state.0 {
+        Ok(lab) => lab,
+        Err(why) => return refusal(why),
+    };
+    let wishes = state.dispatcher();
+    let sides = lab.sides();
+    let drawn = match &sides[..] {
+        [side] if *view == View::Map && width >= MAP_FROM_PX => {
+            let side = Side {
+                lab,
+                at: 0,
+                side,
+                has_heading: false,
+                stop: true,
+                width,
+            };
+            Some(side.below_map(flown))
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        _ if *view == View::Group => lab.matrix().as_ref().map(super::group::view),
+        _ => picture(lab, width, false, None, &turned),
+    };
+    let drawn = html! {
+        <>
+            <Pointed legend={None::<&'static str>} choose={chooser(&wishes)} id={None}>{ drawn }</Pointed>
+            { bytes(lab, &wishes, width) }
+        </>
+    };
+    figure::view(&shown(lab), &send, place, drawn)
+}
+
+/// So many moments on, as far as there are.
+fn to_moment(lab: ClusterLab, moment: usize) -> ClusterLab {
+    let steps = lab.place().moment_steps;
+    match steps.get(moment) {
+        Some(step) if moment > 0 => lab.after(Wish::GoTo(*step)),
+        _ => lab,
+    }
+}

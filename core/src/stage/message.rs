@@ -156,7 +156,7 @@ fn wanted_fetch(
 
 fn carried_name(carried: &Carried, names: &Names) -> Option<String> {
     Some(match carried {
-        Carried::Produce { count, .. } => format!("produce {}", records(*count)),
+        Carried::Produce { count, .. } => format!("produce {}", records(u64::from(*count))),
         Carried::Stored {
             base_offset,
             code: ErrorCode::None,
@@ -172,7 +172,7 @@ fn carried_name(carried: &Carried, names: &Names) -> Option<String> {
             high_watermark,
             ..
         } => format!("safe below {high_watermark}"),
-        Carried::Records { count, .. } => records(*count),
+        Carried::Records { count, .. } => records(u64::from(*count)),
         Carried::Leads { leader, epoch, .. } if *leader >= 0 => {
             let leader = names.of_node(*leader as NodeId);
             format!("{leader} leads, epoch {epoch}")
@@ -189,7 +189,8 @@ fn carried_name(carried: &Carried, names: &Names) -> Option<String> {
     })
 }
 
-fn records(count: u32) -> String {
+/// `1 record`, `3 records`.
+pub(super) fn records(count: u64) -> String {
     match count {
         1 => "1 record".to_owned(),
         count => format!("{count} records"),

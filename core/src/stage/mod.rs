@@ -119,9 +119,13 @@ pub const MOST_COLUMNS: usize = 12;
 /// The partition that a cluster's picture is about, if nobody says which: the first of the first topic that
 /// is not Kafka's own.
 pub fn subject(view: &ClusterView) -> Option<TopicPartition> {
+    own_partitions(view).min().cloned()
+}
+
+/// Partitions of topics that are not Kafka's own.
+pub fn own_partitions(view: &ClusterView) -> impl Iterator<Item = &TopicPartition> {
     let told = view.stored.partitions.keys();
-    let own = |partition: &&TopicPartition| !partition.topic.starts_with("__");
-    told.filter(own).min().cloned()
+    told.filter(|partition| !partition.topic.starts_with("__"))
 }
 
 impl Stage {

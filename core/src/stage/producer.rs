@@ -2,8 +2,9 @@
 //!
 //! It follows from what the producer's own facts have told ([`ProducerView`]), like everything on a stage.
 
-use super::Element;
+use super::message::records;
 use super::names::Names;
+use super::{Element, own_partitions};
 use crate::ordered::OrderedMap;
 use crate::types::{BrokerId, Millis, TopicPartition};
 use crate::view::{BatchView, ClusterView, ProducerView, Tally, Way};
@@ -203,10 +204,8 @@ fn stations(way: &Way, seen: &ProducerView) -> Vec<Station> {
 }
 
 fn queues(view: &ClusterView, seen: &ProducerView) -> Vec<Queue> {
-    let topics = view.stored.partitions.keys();
-    let own = topics.filter(|partition| !partition.topic.starts_with("__"));
     let mut queues: OrderedMap<&TopicPartition, Vec<Waiting>> = OrderedMap::new();
-    queues.extend(own.map(|partition| (partition, Vec::new())));
+    queues.extend(own_partitions(view).map(|partition| (partition, Vec::new())));
     for (&id, batch) in &seen.batches {
         let waiting = queues.entry(&batch.partition).or_default();
         if batch.drained.is_none() {
@@ -241,7 +240,7 @@ fn sender(broker: BrokerId, seen: &ProducerView) -> Sender {
     let said = requests.map(|request| {
         let batches = request.batches.iter().filter_map(|id| seen.batches.get(id));
         let said: Vec<String> = batches
-            .map(|batch| format!("{}: {}", batch.partition, records(batch.ends.len())))
+            .map(|batch| format!("{}: {}", batch.partition, records(batch.ends.len() as u64)))
             .collect();
         said.join(", ")
     });
@@ -249,13 +248,6 @@ fn sender(broker: BrokerId, seen: &ProducerView) -> Sender {
         broker,
         requests: said.collect(),
         most: seen.settings.max_in_flight,
-    }
-}
-
-fn records(count: usize) -> String {
-    match count {
-        1 => "1 record".to_owned(),
-        count => format!("{count} records"),
     }
 }
 
@@ -297,7 +289,7 @@ impl Waiting {
     pub fn filled(&self) -> String {
         format!(
             "{}, {} of {} bytes",
-            records(self.ends.len()),
+            records(self.ends.len() as u64),
             self.bytes,
             self.limit_bytes
         )

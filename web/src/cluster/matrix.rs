@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use highwater_core::stage;
 use highwater_core::trace::{ClientKind, ConsumerFact, Fact, GroupFact, NodeId};
 use highwater_core::types::{Offset, TopicPartition};
 
@@ -57,8 +58,7 @@ impl Matrix {
     /// After so many facts.
     pub fn of(run: &Run, facts: usize) -> Self {
         let view = run.view_at(facts);
-        let own = |partition: &&TopicPartition| !partition.topic.starts_with("__");
-        let mut partitions: Vec<_> = view.stored.partitions.keys().filter(own).cloned().collect();
+        let mut partitions: Vec<_> = stage::own_partitions(&view).cloned().collect();
         partitions.sort();
         let heard = Heard::until(run, facts);
         let consumers = view

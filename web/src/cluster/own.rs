@@ -83,10 +83,7 @@ impl Own {
         let mut turned = self.turned.clone();
         turned.retain(|before| key(before) != key(words));
         turned.push(words.to_owned());
-        let mut run = tune::turn(told, &turned[0])?;
-        for words in &turned[1..] {
-            run = tune::turn(&run, words)?;
-        }
+        let run = tune::turn(told, &turned)?;
         let is_given = |at: &usize| {
             let event = run.event(*at);
             event.is_some_and(|event| matches!(event.fact, Fact::World(WorldFact::RecordsGiven { .. })))

@@ -76,16 +76,25 @@ pub fn dials(run: &Run) -> Vec<Dial> {
     DIALS.into_iter().map(dial).collect()
 }
 
-/// The run with that turned: `linger.ms=0`.
-pub fn turn(run: &Run, words: &str) -> Result<Run, String> {
-    let (key, value) = words.split_once('=').ok_or("a value is missing")?;
+/// The run with these turned: `linger.ms=0`.
+pub fn turn(run: &Run, words: &[String]) -> Result<Run, String> {
     let mut commands = run.commands();
     commands.retain(|command| !matches!(command, Command::Expect(_) | Command::Show(_)));
-    let name = turned(&commands)
+    for words in words {
+        set(&mut commands, words)?;
+    }
+    // Read again, so that a setting that nobody knows is refused here.
+    let script = Script::parse(&Script::of(commands).to_string()).map_err(|bad| bad.why)?;
+    run.instead(script.lines.into_iter().filter_map(|line| line.command).collect())
+}
+
+fn set(commands: &mut [Command], words: &str) -> Result<(), String> {
+    let (key, value) = words.split_once('=').ok_or("a value is missing")?;
+    let name = turned(commands)
         .ok_or("no producer sends at a rate")?
         .name
         .to_owned();
-    for command in &mut commands {
+    for command in commands {
         match command {
             Command::Producer(named, options) if *named == name && key != EVERY => {
                 options.settings.retain(|(known, _)| known != key);
@@ -98,9 +107,7 @@ pub fn turn(run: &Run, words: &str) -> Result<Run, String> {
             _ => {}
         }
     }
-    // Read again, so that a setting that nobody knows is refused here.
-    let script = Script::parse(&Script::of(commands).to_string()).map_err(|bad| bad.why)?;
-    run.instead(script.lines.into_iter().filter_map(|line| line.command).collect())
+    Ok(())
 }
 
 /// What became of the records that were given last in the whole run.

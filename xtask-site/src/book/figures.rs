@@ -263,7 +263,8 @@ impl Drawing {
             scene: scene(script.clone()),
             view,
         };
-        // Each choice must be playable, whoever plays it.
+        let is_recorded =
+            view == View::Group || is_beyond_the_page(&script) || figure.get("data-recorded").is_some();
         let mut recorded = String::new();
         for choice in figure.choices() {
             let script = choice.iter().fold(script.clone(), |script, (value, choice)| {
@@ -273,10 +274,14 @@ impl Drawing {
                 .iter()
                 .map(|(value, choice)| format!("{}={choice}", value.key));
             let said = said.collect::<Vec<_>>().join(" ");
-            let frames = self.frames(scene(script), view, &said);
-            recorded += &frames.map_err(|why| format!("with `{said}`: {why}"))?;
+            // Each choice must be playable, whoever plays it.
+            let scene = scene(script);
+            let lab = ClusterLab::of((*scene).clone()).map_err(|why| format!("with `{said}`: {why}"))?;
+            if is_recorded {
+                recorded += &self.frames(lab, scene, view, &said);
+            }
         }
-        if view == View::Group || is_beyond_the_page(&script) || figure.get("data-recorded").is_some() {
+        if is_recorded {
             return Ok(Source {
                 plays,
                 attributes: String::new(),
@@ -322,8 +327,7 @@ impl Drawing {
     }
 
     /// Every moment of the run, drawn in every width.
-    fn frames(&self, scene: Rc<SceneInfo>, view: View, with: &str) -> Result<String> {
-        let mut lab = ClusterLab::of((*scene).clone())?;
+    fn frames(&self, mut lab: ClusterLab, scene: Rc<SceneInfo>, view: View, with: &str) -> String {
         let plays = Plays::Cluster { scene, view };
         let mut frames = String::new();
         for (moment, step) in lab.place().moment_steps.into_iter().enumerate() {
@@ -346,7 +350,7 @@ impl Drawing {
                 );
             }
         }
-        Ok(frames)
+        frames
     }
 }
 

@@ -47,7 +47,7 @@ pub fn pieces(sentence: &str) -> Vec<Piece<'_>> {
     let mut from = 0;
     loop {
         let found = TERMS.iter().filter(|(_, entry)| !linked.contains(entry));
-        let found = found.filter_map(|(term, entry)| Some((word(&lower, from, term)?, term.len(), *entry)));
+        let found = found.filter_map(|(term, entry)| Some((from + find(&lower[from..], term)?, term.len(), *entry)));
         // Of two at one place the longer stands first in the list.
         let Some((at, len, entry)) = found.min_by_key(|(at, ..)| *at) else {
             break;
@@ -71,15 +71,19 @@ pub fn pieces(sentence: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Where the term stands as a whole word, from there on.
-fn word(text: &str, from: usize, term: &str) -> Option<usize> {
-    let within = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    let mut places = text[from..].match_indices(term).map(|(at, _)| from + at);
+/// Where the words stand as whole words in the text, both in lower case. A full stop ends a sentence, or goes
+/// on in a name: `log.dirs` is another word than `log`.
+pub fn find(text: &str, words: &str) -> Option<usize> {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let mut places = text.match_indices(words).map(|(at, _)| at);
     places.find(|at| {
-        let after = &text[at + term.len()..];
-        let ends = after.trim_start_matches(['.', ',', ':']);
-        let ends_sentence = ends.is_empty() || ends.starts_with(' ');
-        !within(text[..*at].chars().next_back()) && (ends_sentence || !within(after.chars().next()))
+        let before = text[..*at].chars().next_back();
+        let mut after = text[at + words.len()..].chars();
+        let goes_on = match after.next() {
+            Some('.') => after.next().is_some_and(char::is_alphanumeric),
+            next => next.is_some_and(is_word),
+        };
+        !before.is_some_and(is_word) && !goes_on
     })
 }
 

@@ -108,7 +108,7 @@ pub static SCENES: &[SceneInfo] = &[
 
 impl SceneInfo {
     /// One script with its story, as a figure of a page.
-    pub fn figure(name: String, question: String, script: String, story: String) -> Self {
+    pub fn figure(name: String, script: String, story: String) -> Self {
         let side = SideSource {
             heading: Cow::Borrowed(""),
             script: script.into(),
@@ -117,7 +117,7 @@ impl SceneInfo {
         Self {
             name: name.into(),
             title: Cow::Borrowed(""),
-            question: question.into(),
+            question: Cow::Borrowed(""),
             order: Order::OneAfterTheOther,
             sides: vec![side].into(),
         }

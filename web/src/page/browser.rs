@@ -220,6 +220,11 @@ fn focus(element: &Element) {
     }
 }
 
+/// Somebody has taken the key, or it is one of the browser's own.
+pub fn is_taken(event: &KeyboardEvent) -> bool {
+    event.ctrl_key() || event.alt_key() || event.meta_key() || event.default_prevented()
+}
+
 /// The key was for us: nobody else shall see it.
 pub fn handled(event: &KeyboardEvent) {
     event.prevent_default();

@@ -256,7 +256,7 @@ impl Drawing {
             Some(other) => return Err(format!("there is no view {other}")),
         };
         let scene = |script: String| {
-            let scene = SceneInfo::figure(figure.name.to_owned(), String::new(), script, story.clone());
+            let scene = SceneInfo::figure(figure.name.to_owned(), script, story.clone());
             Rc::new(scene)
         };
         let plays = Plays::Cluster {
@@ -304,20 +304,7 @@ impl Drawing {
     fn scene(&self, scene: &str) -> Result<Source> {
         let link = format!(" <a href=\"{}#scene={scene}\">Open it in the lab</a>", self.lab);
         let attributes = format!(" data-of-lab=\"{scene}\"");
-        let plays = match scene == highwater_lab::scene::NAME {
-            true => Plays::Files {
-                story: highwater_lab::scene::STORY.into(),
-                settings: Settings::default(),
-            },
-            false => Plays::Cluster {
-                scene: Rc::new(
-                    highwater_lab::cluster::scenes::find(scene)
-                        .ok_or_else(|| format!("the lab has no scene {scene}"))?
-                        .clone(),
-                ),
-                view: View::Grid,
-            },
-        };
+        let plays = Plays::scene(scene).ok_or_else(|| format!("the lab has no scene {scene}"))?;
         Ok(Source {
             plays,
             attributes,

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use highwater_lab::terms::find;
+
 use crate::Result;
 
 /// A spelling, and the heading that it stands under.
@@ -94,10 +96,12 @@ impl Terms {
     fn link_words<'a>(&'a self, words: &str, linked: &mut BTreeSet<&'a str>, whole: &mut String) {
         let mut rest = words;
         loop {
+            // Lower case of other scripts may be longer; there is none in the book.
+            let lower = rest.to_ascii_lowercase();
             let wanted =
                 |spelling: &&Spelling| !linked.contains(&*spelling.id) || DRAWN.contains(&&*spelling.id);
             let found = self.0.iter().filter(wanted);
-            let found = found.filter_map(|spelling| Some((find(rest, &spelling.words)?, spelling)));
+            let found = found.filter_map(|spelling| Some((find(&lower, &spelling.words)?, spelling)));
             // Of two that begin at one place the longer was looked for first.
             let Some((at, spelling)) = found.min_by_key(|(at, _)| *at) else {
                 whole.push_str(rest);
@@ -130,24 +134,6 @@ fn follow<'a>(inside: &mut Vec<&'a str>, tag: &'a str) {
         None if WITHOUT.contains(&name(tag)) && !tag.ends_with('/') => inside.push(name(tag)),
         None => {}
     }
-}
-
-/// Where the words stand as whole words.
-fn find(text: &str, words: &str) -> Option<usize> {
-    // Lower case of other scripts may be longer; there is none in the book.
-    let lower = text.to_ascii_lowercase();
-    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '-';
-    lower.match_indices(words).map(|(at, _)| at).find(|at| {
-        let before = lower[..*at].chars().next_back();
-        let mut after = lower[at + words.len()..].chars();
-        let next = after.next();
-        // A full stop ends a sentence, or goes on in a name.
-        let goes_on = match next {
-            Some('.') => after.next().is_some_and(char::is_alphanumeric),
-            next => next.is_some_and(is_word),
-        };
-        !before.is_some_and(is_word) && !goes_on
-    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! A scene in the column of a page: the picture, the sentence, one button and the way back. There may be
 //! several on a page, so nothing here has an id, and keys are taken only while the focus is inside.
 
-use gloo::events::EventListener;
 use web_sys::Element;
 use yew::prelude::*;
 
 use super::footer;
-use super::{Do, Shown, press};
+use super::{Do, Shown, press, use_measured};
 use crate::page::browser;
 
 /// Where a figure stands, in its page and in its run.
@@ -24,18 +23,11 @@ pub struct Place {
 /// The figure's width in px, followed.
 #[hook]
 pub fn use_width(place: &Place) -> u32 {
-    fn of(place: &Place) -> u32 {
+    let place = place.clone();
+    use_measured(move || {
         let now = place.root.as_ref().map(|root| root.client_width().max(0) as u32);
         now.filter(|width| *width > 0).unwrap_or(place.width)
-    }
-    let width = use_state(|| of(place));
-    let (setter, place) = (width.setter(), place.clone());
-    use_effect_with((), move |()| {
-        let window = gloo::utils::window();
-        let listener = EventListener::new(&window, "resize", move |_| setter.set(of(&place)));
-        move || drop(listener)
-    });
-    *width
+    })
 }
 
 /// A figure that is drawn here: the picture, and below it what is said.
@@ -105,12 +97,7 @@ fn buttons(shown: &Shown, send: &Callback<Do>) -> Html {
 
 /// Keys while the focus is inside; the page around, which turns at arrow keys, does not see them.
 fn take(event: &KeyboardEvent, send: &Callback<Do>) {
-    if event.ctrl_key()
-        || event.alt_key()
-        || event.meta_key()
-        || event.default_prevented()
-        || browser::rove(event)
-    {
+    if browser::is_taken(event) || browser::rove(event) {
         return;
     }
     match event.key().as_str() {

@@ -45,7 +45,7 @@ pub fn use_keys(send: Callback<Do>, passing: Passing) {
 }
 
 fn take(event: &KeyboardEvent, send: &Callback<Do>, passing: &Passing) {
-    if event.ctrl_key() || event.alt_key() || event.meta_key() || event.default_prevented() {
+    if browser::is_taken(event) {
         return;
     }
     if event.key() == "Escape" {

@@ -118,18 +118,23 @@ pub fn view(shown: &Shown, send: &Callback<Do>, passing: &Passing, class: Classe
 /// The window's width in px, followed.
 #[hook]
 pub fn use_width() -> u32 {
-    fn now() -> u32 {
+    use_measured(|| {
         let root = browser::document().document_element();
         root.map_or(1024, |root| root.client_width().max(0) as u32)
-    }
-    let width = use_state(now);
-    let setter = width.setter();
+    })
+}
+
+/// What is measured, and again whenever the window has another size.
+#[hook]
+pub fn use_measured<F: Fn() -> u32 + 'static>(measure: F) -> u32 {
+    let measured = use_state(&measure);
+    let setter = measured.setter();
     use_effect_with((), move |()| {
         let window = gloo::utils::window();
-        let listener = EventListener::new(&window, "resize", move |_| setter.set(now()));
+        let listener = EventListener::new(&window, "resize", move |_| setter.set(measure()));
         move || drop(listener)
     });
-    *width
+    *measured
 }
 
 /// What the page's sides take from the window's width, in px.

@@ -7,8 +7,7 @@ use yew::prelude::*;
 
 use super::super::chrome::{self, figure};
 use super::super::kept::{Kept, refusal};
-use super::side::Side;
-use super::{Pointed, bytes, chooser, picture, play, shown};
+use super::{Layout, Pointed, bytes, chooser, picture, play, shown};
 
 /// What a figure draws of its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,22 +48,11 @@ pub fn Figure(props: &Props) -> Html {
         Err(why) => return refusal(why),
     };
     let wishes = state.dispatcher();
-    let sides = lab.sides();
-    let drawn = match &sides[..] {
-        [side] if *view == View::Map && width >= MAP_FROM_PX => {
-            let side = Side {
-                lab,
-                at: 0,
-                side,
-                has_heading: false,
-                stop: true,
-                width,
-            };
-            Some(side.below_map(flown))
-        }
+    let drawn = match view {
         #[cfg(not(target_arch = "wasm32"))]
-        _ if *view == View::Group => lab.matrix().as_ref().map(super::group::view),
-        _ => picture(lab, width, false, None, &turned),
+        View::Group => lab.matrix().as_ref().map(super::group::view),
+        View::Map if width >= MAP_FROM_PX => picture(lab, width, Layout::Column, flown, &turned),
+        _ => picture(lab, width, Layout::Narrow, None, &turned),
     };
     let drawn = html! {
         <>

@@ -88,7 +88,8 @@ pub fn Scene(props: &Props) -> Html {
     let shown = shown(lab);
     browser::remember_link(&props.scene.root, &shown.link);
     let stage_width = width.saturating_sub(chrome::padding(width));
-    let picture = picture(lab, stage_width, width >= WIDE_PX, flown, &turned);
+    let layout = if width >= WIDE_PX { Layout::Wide } else { Layout::Narrow };
+    let picture = picture(lab, stage_width, layout, flown, &turned);
     let wishes = state.dispatcher();
     let legend = lab.is_story().then(|| match lab.picture() {
         Picture::Replicas => LEGEND,
@@ -108,11 +109,22 @@ pub fn Scene(props: &Props) -> Html {
     chrome::view(&shown, &send, &passing, classes!("cluster"), picture)
 }
 
+/// Where the map is, and a second grid.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Beside the grid.
+    Wide,
+    /// The map above the grid.
+    Column,
+    /// There is no room for a map, nor for two grids.
+    Narrow,
+}
+
 /// Map and grid, or two grids side by side; where that is too wide, one of them.
 fn picture(
     lab: &ClusterLab,
     stage_width: u32,
-    is_wide: bool,
+    layout: Layout,
     flown: Option<Flown>,
     turned: &UseStateHandle<Option<usize>>,
 ) -> Option<Html> {
@@ -129,9 +141,12 @@ fn picture(
     };
     let half = stage_width.saturating_sub(side::GAP_PX) / 2;
     match sides.len() {
-        1 if is_wide => side(0, stage_width).map(|side| side.with_map(flown)),
-        1 => side(0, stage_width).map(|side| side.alone()),
-        _ if is_wide => Some(html! {
+        1 => side(0, stage_width).map(|side| match layout {
+            Layout::Wide => side.with_map(flown),
+            Layout::Column => side.below_map(flown),
+            Layout::Narrow => side.alone(),
+        }),
+        _ if layout == Layout::Wide => Some(html! {
             <div class="sides">
                 { for (0..sides.len()).filter_map(|at| Some(side(at, half)?.alone())) }
             </div>

@@ -49,6 +49,23 @@ pub enum Plays {
     },
 }
 
+impl Plays {
+    /// The lab's scene of that name.
+    pub fn scene(name: &str) -> Option<Self> {
+        if name == highwater_lab::scene::NAME {
+            return Some(Self::Files {
+                story: highwater_lab::scene::STORY.into(),
+                settings: Settings::default(),
+            });
+        }
+        let scene = highwater_lab::cluster::scenes::find(name)?;
+        Some(Self::Cluster {
+            scene: Rc::new(scene.clone()),
+            view: View::Grid,
+        })
+    }
+}
+
 #[derive(Clone, PartialEq, Properties)]
 pub struct Props {
     pub plays: Plays,
@@ -195,11 +212,17 @@ impl Mount {
             return;
         }
         let Some(plays) = self.texts() else { return };
+        let link = self.attribute("data-link");
+        // The link is the exact place; only where there is none, after another value was taken, the moment is.
+        let moment = match link.is_empty() {
+            true => self.attribute("data-moment").parse().unwrap_or_default(),
+            false => 0,
+        };
         let place = Place {
             root: Some(self.live.clone()),
             width: 0,
-            link: self.attribute("data-link").into(),
-            moment: self.attribute("data-moment").parse().unwrap_or_default(),
+            link: link.into(),
+            moment,
         };
         let props = Props { plays, place };
         self.plays = Some(yew::Renderer::<Figure>::with_root_and_props(self.live.clone(), props).render());
@@ -221,17 +244,7 @@ impl Mount {
 
     fn texts(&self) -> Option<Plays> {
         if let Some(scene) = self.attribute_if_any("data-of-lab") {
-            if scene == highwater_lab::scene::NAME {
-                return Some(Plays::Files {
-                    story: highwater_lab::scene::STORY.into(),
-                    settings: Settings::default(),
-                });
-            }
-            let scene = highwater_lab::cluster::scenes::find(&scene)?;
-            return Some(Plays::Cluster {
-                scene: Rc::new(scene.clone()),
-                view: View::Grid,
-            });
+            return Plays::scene(&scene);
         }
         if let Some(frames) = self.frames() {
             return Some(frames);
@@ -250,7 +263,7 @@ impl Mount {
         let name = self.attribute("data-figure");
         let map = self.attribute_if_any("data-map").is_some();
         Some(Plays::Cluster {
-            scene: Rc::new(SceneInfo::figure(name, String::new(), script, story)),
+            scene: Rc::new(SceneInfo::figure(name, script, story)),
             view: if map { View::Map } else { View::Grid },
         })
     }

@@ -5,9 +5,9 @@ use highwater_lab::lab::{Lab, Wish};
 use highwater_lab::scene::Scene;
 use yew::prelude::*;
 
-use super::super::chrome::{Do, figure};
+use super::super::chrome::{self, figure};
 use super::super::kept::{Kept, refusal};
-use super::{shown, stage};
+use super::{shown, stage, to_wishes};
 
 #[derive(Clone, PartialEq, Properties)]
 pub struct Props {
@@ -33,21 +33,12 @@ pub fn Figure(props: &Props) -> Html {
         }))
     });
     let width = figure::use_width(place);
+    let passing = chrome::use_passing();
+    let send = to_wishes(&state, &passing);
     let wishes = state.dispatcher();
     let lab = match &state.0 {
         Ok(lab) => lab,
         Err(why) => return refusal(why),
-    };
-    let send = {
-        let wishes = wishes.clone();
-        Callback::from(move |wish: Do| match wish {
-            Do::Step | Do::Main | Do::NextMoment => wishes.dispatch(Wish::Step),
-            Do::Back | Do::PreviousMoment => wishes.dispatch(Wish::Back),
-            Do::GoTo(at) => wishes.dispatch(Wish::GoTo(at)),
-            Do::Guess(choice) => wishes.dispatch(Wish::Guess(choice)),
-            Do::Close => wishes.dispatch(Wish::Choose(None)),
-            _ => {}
-        })
     };
     figure::view(&shown(lab), &send, place, stage::view(lab, &wishes, width, None))
 }

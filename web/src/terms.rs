@@ -47,7 +47,8 @@ pub fn pieces(sentence: &str) -> Vec<Piece<'_>> {
     let mut from = 0;
     loop {
         let found = TERMS.iter().filter(|(_, entry)| !linked.contains(entry));
-        let found = found.filter_map(|(term, entry)| Some((from + find(&lower[from..], term)?, term.len(), *entry)));
+        let found =
+            found.filter_map(|(term, entry)| Some((from + find(&lower[from..], term)?, term.len(), *entry)));
         // Of two at one place the longer stands first in the list.
         let Some((at, len, entry)) = found.min_by_key(|(at, ..)| *at) else {
             break;

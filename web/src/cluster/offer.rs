@@ -70,7 +70,8 @@ pub fn offers(view: &ClusterView, partition: &TopicPartition) -> Vec<Offer> {
         "Heal all links".to_owned(),
         view.cut.is_empty().then_some("No link is cut."),
     ));
-    all.extend(settings(partition));
+    let is_there = view.stored.partitions.contains_key(partition);
+    all.extend(settings(partition, is_there));
     all
 }
 
@@ -90,7 +91,7 @@ fn links(view: &ClusterView) -> Vec<Offer> {
     all
 }
 
-fn settings(partition: &TopicPartition) -> Vec<Offer> {
+fn settings(partition: &TopicPartition, is_there: bool) -> Vec<Offer> {
     let topic = &partition.topic;
     let settings = [
         "min.insync.replicas=1",
@@ -102,7 +103,7 @@ fn settings(partition: &TopicPartition) -> Vec<Offer> {
         offer(
             format!("set topic {topic} {setting}"),
             format!("Set {setting}"),
-            None,
+            (!is_there).then_some("The topic is not there yet."),
         )
     };
     settings.map(of).into()

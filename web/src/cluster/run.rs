@@ -268,9 +268,18 @@ impl Run {
         }
     }
 
-    /// The run as a script.
+    /// The run as a script, which says, too, what its last line has broken.
     pub fn script(&self) -> Script {
-        Script::of(self.merged(0))
+        let mut commands = self.merged(0);
+        let last = self
+            .lines
+            .last()
+            .filter(|line| !matches!(line.command, Command::Expect(_)));
+        let broken = self.breaks.last().filter(|_| last.is_some());
+        if let Some(broken) = broken.filter(|broken| broken.facts == self.facts()) {
+            commands.push(Command::Expect(Expectation::Broken(broken.name.to_owned(), None)));
+        }
+        Script::of(commands)
     }
 
     /// Lines so far.

@@ -5,6 +5,7 @@ use highwater_core::sim::story::{MOST_FOCUS, MOST_WORDS};
 use highwater_core::stage::Stage;
 
 use super::*;
+use crate::cluster::run::Run;
 use crate::cluster::{Picture, SCENES, focus, link};
 
 fn labs() -> impl Iterator<Item = ClusterLab> {
@@ -334,4 +335,62 @@ fn messages_fly_long_enough_to_be_seen() {
         let flies = lab.picture() == Picture::Replicas;
         assert_eq!(seen > 10, flies, "{}: {seen} messages", lab.info().name);
     }
+}
+
+/// For how long a cell that was cut off is still marked is for the place to say.
+fn without_cells(mut said: Vec<String>) -> Vec<String> {
+    said.retain(|said| !(said.starts_with("broker ") && said.contains(", offset ")));
+    said
+}
+
+#[test]
+fn each_fault_can_be_done_at_each_moment_is_a_script_and_is_undone() {
+    let mut done = 0;
+    for lab in labs().filter(|lab| lab.picture() == Picture::Replicas) {
+        for step in lab.place().moment_steps {
+            let at = lab.after(Wish::GoTo(step)).after(Wish::Explore);
+            for offer in at.offers().into_iter().filter(|offer| offer.why_not.is_none()) {
+                let place = format!("{}, step {step}: {}", lab.info().name, offer.words);
+                let mut own = at.after(Wish::Act(offer.words));
+                // As an administrator finds it, too.
+                if own.notice.as_deref() == Some("This cannot be done: no controller has answered.") {
+                    continue;
+                }
+                assert_eq!(own.notice, None, "{place}");
+                assert_eq!(described(&own.after(Wish::Undo)), described(&at), "{place}");
+                for _ in 0..3 {
+                    let next = own.after(Wish::Step);
+                    if let Some(notice) = &next.notice {
+                        assert!(
+                            notice.contains("nothing that can be seen happens"),
+                            "{place}: {notice}"
+                        );
+                        break;
+                    }
+                    own = next;
+                }
+                let script =
+                    Script::parse(&own.script()).unwrap_or_else(|bad| panic!("{place}: {}", bad.why));
+                let again = match Run::play(&script, None) {
+                    Ok(again) => again,
+                    // Nothing is drawn of a cluster that has not got so far.
+                    Err(why) if why == "the script makes no topic" => continue,
+                    Err(why) => panic!("{place}: {why}"),
+                };
+                // A step of the script may go on a little beyond what is seen to change.
+                let shown = without_cells(described(&own).remove(0));
+                let mut places = (0..=again.facts()).rev();
+                let is_shown = |facts| {
+                    let stage = Stage::of(&again.view_at(facts), &again.options(facts));
+                    without_cells(stage.describe()) == shown
+                };
+                assert!(
+                    places.any(is_shown),
+                    "{place}: no place of the script's run looks like {shown:?}"
+                );
+                done += 1;
+            }
+        }
+    }
+    assert!(done > 500, "only {done} were offered");
 }

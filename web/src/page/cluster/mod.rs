@@ -88,7 +88,11 @@ pub fn Scene(props: &Props) -> Html {
     let shown = shown(lab);
     browser::remember_link(&props.scene.root, &shown.link);
     let stage_width = width.saturating_sub(chrome::padding(width));
-    let layout = if width >= WIDE_PX { Layout::Wide } else { Layout::Narrow };
+    let layout = if width >= WIDE_PX {
+        Layout::Wide
+    } else {
+        Layout::Narrow
+    };
     let picture = picture(lab, stage_width, layout, flown, &turned);
     let wishes = state.dispatcher();
     let legend = lab.is_story().then(|| match lab.picture() {

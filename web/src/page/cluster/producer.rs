@@ -2,6 +2,7 @@
 //!
 //! A batch is a bar, as long as `batch.size`; each record is a piece of it. All texts are the picture's own.
 
+use highwater_core::sim::story::template::counted;
 use highwater_core::stage::ProducerPicture;
 use highwater_core::stage::producer::{Queue, Sender, Station, Waiting};
 use yew::prelude::*;
@@ -31,8 +32,9 @@ pub fn view(picture: &ProducerPicture, stop: bool, focus: &dyn Fn(&str) -> bool)
     let tally = &picture.tally;
     let told = format!("{} of {} acknowledged", tally.acknowledged, tally.given);
     let cost = format!(
-        "{} requests, longest wait {} ms",
-        tally.requests, tally.longest_ms
+        "{}, longest wait {} ms",
+        counted(&tally.requests.to_string(), "request"),
+        tally.longest_ms
     );
     html! {
         <div class="producer">

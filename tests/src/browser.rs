@@ -5,6 +5,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use fantoccini::{Client, ClientBuilder};
 use serde_json::{Value, json};
 
@@ -80,7 +82,11 @@ fn port_in(line: &str) -> Option<u16> {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // Asked to end, it ends its browsers, too: those of a test that failed are still there.
+        let asked = Command::new("kill").arg(self.child.id().to_string()).status();
+        if !asked.is_ok_and(|status| status.success()) {
+            let _ = self.child.kill();
+        }
         let _ = self.child.wait();
     }
 }
@@ -138,9 +144,28 @@ impl Session {
             .await;
     }
 
-    async fn devtools(&self, command: &'static str, parameters: Value) {
+    /// Runs a script in every page that is opened from here on, before any of its own.
+    pub async fn before_each_page(&self, script: &str) {
+        let source = json!({ "source": script });
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", source)
+            .await;
+    }
+
+    /// What is in sight, as WebP: so many px wide and high, drawn at that scale.
+    pub async fn picture(&self, width: u32, height: u32, scale: f64) -> Vec<u8> {
+        self.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": true }))
+            .await;
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": scale });
+        let wanted = json!({ "format": "webp", "quality": 70, "clip": clip });
+        let answer = self.devtools("Page.captureScreenshot", wanted).await;
+        let data = answer["data"].as_str().expect("a picture's data");
+        BASE64_STANDARD.decode(data).expect("base64")
+    }
+
+    /// A command of the browser's developer tools, and its answer.
+    pub async fn devtools(&self, command: &'static str, parameters: Value) -> Value {
         let outcome = self.client.issue_cmd(DevTools { command, parameters }).await;
-        outcome.unwrap_or_else(|error| panic!("{command}: {error}"));
+        outcome.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
     /// Runs a script in the page and answers what it returns.

@@ -396,7 +396,7 @@ fn soak(options: &Options) -> Result<Done, String> {
     }
     // Every width and theme of the page.
     clients::axe()?;
-    let browser = ["--test", "browser", "--", "--ignored"];
+    let browser = ["--test", "browser", "--", "--ignored", "--nocapture"];
     Ok(long.and(&tests("soak", &browser, options)?))
 }
 

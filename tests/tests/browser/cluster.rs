@@ -121,17 +121,12 @@ async fn shows(page: &Page, lab: &ClusterLab, what: &str) {
     assert_eq!(differences(page, lab).await, Vec::<String>::new(), "{what}");
 }
 
-/// Every change at once, without flights.
-async fn without_motion(page: &Page) {
-    page.session.media(&[("prefers-reduced-motion", "reduce")]).await;
-}
-
 #[tokio::test]
 async fn each_moment_shows_what_its_stage_says_there_and_back() {
     let page = Page::open().await;
     for (width, height) in [(1440, 860), (390, 844)] {
         page.session.resize(width, height, false).await;
-        without_motion(&page).await;
+        page.without_motion().await;
         for scene in SCENES {
             page.go(&format!("scene={}", scene.name)).await;
             let mut lab = lab(&scene.name);
@@ -167,7 +162,7 @@ async fn each_moment_shows_what_its_stage_says_there_and_back() {
 #[tokio::test]
 async fn steps_links_and_the_slider_lead_to_the_same_place() {
     let page = Page::open().await;
-    without_motion(&page).await;
+    page.without_motion().await;
     for scene in SCENES {
         page.go(&format!("scene={}", scene.name)).await;
         let start = lab(&scene.name);
@@ -196,7 +191,7 @@ async fn steps_links_and_the_slider_lead_to_the_same_place() {
 #[tokio::test]
 async fn the_first_frame_is_one_scene_with_one_button_and_two_clicks_break_a_promise() {
     let page = Page::open().await;
-    without_motion(&page).await;
+    page.without_motion().await;
     page.go("").await;
     let mut lab = lab(&SCENES[0].name);
     shows(&page, &lab, "the first frame").await;
@@ -237,7 +232,7 @@ async fn the_first_frame_is_one_scene_with_one_button_and_two_clicks_break_a_pro
 #[tokio::test]
 async fn predictions_are_answered_by_keyboard_and_judged() {
     let page = Page::open().await;
-    without_motion(&page).await;
+    page.without_motion().await;
     for scene in SCENES {
         page.go(&format!("scene={}", scene.name)).await;
         let mut lab = lab(&scene.name);
@@ -292,7 +287,7 @@ const MUTATIONS: [(&str, &str); 4] = [
 #[tokio::test]
 async fn a_fault_of_the_picture_is_noticed() {
     let page = Page::open().await;
-    without_motion(&page).await;
+    page.without_motion().await;
     let lab = lab(&SCENES[0].name);
     for (what, mutation) in MUTATIONS {
         page.go("").await;
@@ -330,7 +325,7 @@ async fn a_press_while_messages_fly_finishes_the_step() {
 #[tokio::test]
 async fn a_fault_of_ones_own_is_played_and_undone() {
     let page = Page::open().await;
-    without_motion(&page).await;
+    page.without_motion().await;
     page.go("").await;
     let story = lab(&SCENES[0].name);
     page.click("Explore").await;

@@ -6,9 +6,11 @@
 mod access;
 mod book;
 mod cluster;
+mod hosted;
 mod layout;
 mod opened;
 mod page;
+mod readme;
 mod sheet;
 mod trouble;
 

@@ -25,7 +25,7 @@ const LAST_FILE: &str = "return [...new Uint8Array(await window.blobs.at(-1).arr
 const LAST_COPY: &str = "return window.copied.at(-1)";
 
 async fn open(page: &Page, link: &str) {
-    page.session.media(&[("prefers-reduced-motion", "reduce")]).await;
+    page.without_motion().await;
     page.go(link).await;
     page.session.script(KEEP).await;
 }

@@ -47,6 +47,11 @@ impl Page {
         self.is_drawn().await;
     }
 
+    /// Every change at once, without flights, until the page gets another size or theme.
+    pub async fn without_motion(&self) {
+        self.session.media(&[("prefers-reduced-motion", "reduce")]).await;
+    }
+
     /// Waits until the scene is there.
     pub async fn is_drawn(&self) {
         let drawn = self.session.client.wait().for_element(Locator::Css(".sentence"));

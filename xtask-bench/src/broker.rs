@@ -82,7 +82,9 @@ impl Broker {
         };
         let ports = free_ports(if shape == Shape::One { 1 } else { 3 })?;
         let mut commands = match (system, shape) {
-            (System::Highwater { binary }, Shape::Three) => vec![highwater_up(binary, &directory, &ports)?],
+            (System::Highwater { binary }, Shape::Three) => {
+                vec![highwater_up(binary, &directory, &ports, free_ports(1)?[0])]
+            }
             (System::Highwater { binary }, _) => {
                 let connect = zookeeper.as_ref().map(ZooKeeper::address);
                 highwater(binary, &directory, &ports, connect.as_deref())?
@@ -240,8 +242,8 @@ fn highwater(binary: &Path, directory: &Path, ports: &[u16], connect: Option<&st
     (1..).zip(ports).map(command).collect()
 }
 
-fn highwater_up(binary: &Path, directory: &Path, ports: &[u16]) -> Result<Command> {
-    let page = free_ports(1)?[0];
+/// One process of as many brokers as there are ports, and its page.
+pub fn highwater_up(binary: &Path, directory: &Path, ports: &[u16], page: u16) -> Command {
     let mut command = Command::new(binary);
     command.args(["up", "--brokers", &ports.len().to_string()]);
     command.args([
@@ -251,7 +253,7 @@ fn highwater_up(binary: &Path, directory: &Path, ports: &[u16]) -> Result<Comman
         &format!("127.0.0.1:{page}"),
     ]);
     command.arg("--data").arg(directory.join("data"));
-    Ok(command)
+    command
 }
 
 /// Ports one after the other that nobody has.

@@ -25,15 +25,17 @@ pub enum Part {
     Clients,
     Groups,
     Simulator,
+    Page,
 }
 
 impl Part {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::OneBroker,
         Self::ThreeBrokers,
         Self::Clients,
         Self::Groups,
         Self::Simulator,
+        Self::Page,
     ];
 
     /// As the marks in the page name it.
@@ -44,6 +46,7 @@ impl Part {
             Self::Clients => "clients",
             Self::Groups => "groups",
             Self::Simulator => "simulator",
+            Self::Page => "page",
         }
     }
 }
@@ -60,13 +63,14 @@ pub struct Figure {
 
 /// The part that a floor stands with.
 pub fn part_of_floor(name: &str) -> Part {
-    match name.starts_with("librdkafka") {
-        true => Part::Clients,
-        false => Part::OneBroker,
+    match name {
+        page if page.starts_with("lab_") => Part::Page,
+        client if client.starts_with("librdkafka") => Part::Clients,
+        _ => Part::OneBroker,
     }
 }
 
-pub const FLOORS: [(&str, &str, &str); 11] = [
+pub const FLOORS: [(&str, &str, &str); 14] = [
     ("receive", "recv into one buffer of 1 MiB", "CPU s/GB"),
     (
         "receive_write",
@@ -94,6 +98,13 @@ pub const FLOORS: [(&str, &str, &str); 11] = [
     ("librdkafka_produce_cpu", "librdkafka: produce 1 KiB", CPU),
     ("librdkafka_fetch", "librdkafka: fetch 1 KiB", "MB/s"),
     ("librdkafka_fetch_cpu", "librdkafka: fetch 1 KiB", CPU),
+    ("lab_empty_frame", "empty page: first frame", "ms"),
+    (
+        "lab_empty_press",
+        "empty page: from a key to its paint, median",
+        "ms",
+    ),
+    ("lab_empty_late", "empty page: late frames in 3 s", "of 1,000"),
 ];
 
 const fn figure(id: &'static str, label: &'static str, unit: &'static str, goal: Goal) -> Figure {
@@ -113,6 +124,7 @@ impl Figure {
             Some(("clients", _)) => Part::Clients,
             Some(("groups", _)) => Part::Groups,
             Some(("simulator", _)) => Part::Simulator,
+            Some(("lab", _)) => Part::Page,
             _ => Part::OneBroker,
         }
     }
@@ -127,7 +139,7 @@ const CPU: &str = "CPU s/GB";
 const USER: &str = "user s/GB";
 
 /// In the order of the table. The part of an id before the dot names the measurement (`--only`).
-pub const FIGURES: [Figure; 57] = [
+pub const FIGURES: [Figure; 64] = [
     figure(
         "start.first_answer",
         "start to first answer",
@@ -403,6 +415,45 @@ pub const FIGURES: [Figure; 57] = [
         "the same, the longest of 500",
         "ms",
         Goal::None,
+    ),
+    figure(
+        "lab.first_frame",
+        "page: first frame, nothing cached",
+        "ms",
+        Goal::AtMost(1000.0),
+    )
+    .beside("lab_empty_frame"),
+    figure(
+        "lab.press_p50",
+        "page: from a key to the painted step; 5 brokers, 6 partitions, 200 records: median",
+        "ms",
+        Goal::AtMost(16.0),
+    )
+    .beside("lab_empty_press"),
+    figure("lab.press_p99", "the same: p99", "ms", Goal::AtMost(33.0)).beside("lab_empty_press"),
+    figure(
+        "lab.messages",
+        "page: messages on their way at once while a run is played",
+        "",
+        Goal::AtLeast(50.0),
+    ),
+    figure(
+        "lab.late_frames",
+        "the same: late frames",
+        "of 1,000",
+        Goal::AtMost(0.0),
+    ),
+    figure(
+        "lab.seek",
+        "page: the longest of 40 seeks in a run of more than 10,000 facts",
+        "ms",
+        Goal::AtMost(100.0),
+    ),
+    figure(
+        "lab.grown",
+        "page: memory that 150 more openings of a scene leave",
+        "MB",
+        Goal::AtMost(1.0),
     ),
 ];
 

@@ -12,6 +12,7 @@ mod floors;
 mod groups;
 mod idle;
 mod kafka;
+mod lab;
 mod load;
 mod loads;
 mod machine;
@@ -53,6 +54,9 @@ struct Arguments {
     /// Only this measurement (floors, start, connections, partitions, 1k, 100b, lz4, zstd, six, java, steady, clients, groups, three, failover, simulator); may be given again
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
+    /// Only the page, in a browser (chromium and its driver), beside an empty page
+    #[arg(long, conflicts_with_all = ["against", "only"])]
+    lab: bool,
     /// Put what was measured into the book's page on performance
     #[arg(long)]
     book: bool,

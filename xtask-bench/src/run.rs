@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use highwater_tests::browser::Driver;
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -13,8 +14,8 @@ use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::{
-    Against, Arguments, Result, clients, failover, groups, idle, kafka, meter, root, said, simulator, table,
-    three, zookeeper,
+    Against, Arguments, Result, clients, failover, groups, idle, kafka, lab, meter, root, said, simulator,
+    table, three, zookeeper,
 };
 
 /// Measurements besides the loads.
@@ -64,9 +65,17 @@ pub fn run(arguments: &Arguments, out: &Path) -> Result<Report> {
         report: Report::new(Machine::this(), arguments.quick),
         bar: ProgressBar::new(0),
     };
-    run.bar.set_length(run.steps());
+    run.bar.set_length(match arguments.lab {
+        true => u64::from(run.loads.plan.runs),
+        false => run.steps(),
+    });
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed_precise} {msg}");
     run.bar.set_style(style.map_err(said)?);
+    if arguments.lab {
+        run.lab()?;
+        run.bar.finish_and_clear();
+        return Ok(run.report);
+    }
     run.floors()?;
     run.starts()?;
     run.loads()?;
@@ -301,6 +310,30 @@ impl Run<'_> {
             self.bar.set_message("simulator");
             let values = simulator::measure(&binary)?;
             self.note("simulator", &system, &values);
+        }
+        Ok(())
+    }
+
+    /// The page has no counterpart either, but an empty one.
+    fn lab(&mut self) -> Result<()> {
+        let Some((binary, system)) = self.ours() else {
+            return Ok(());
+        };
+        let server = lab::Server::start(&binary, self.out)?;
+        let driver = Driver::start();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(said)?;
+        for _ in 0..self.loads.plan.runs {
+            self.bar.set_message("the page");
+            let (floors, values) = runtime.block_on(lab::measure(&server, &driver))?;
+            let load = meter::load_average();
+            for (id, value) in &floors {
+                self.report.note_floor(id, *value, load);
+            }
+            self.say("page", "empty", &floors, load);
+            self.note("page", &system, &values);
         }
         Ok(())
     }

@@ -118,6 +118,11 @@ impl Need {
     }
 }
 
+/// What a step of `cargo xtask test` uses.
+pub fn of_step(step: &str) -> Vec<&'static Need> {
+    NEEDS.iter().filter(|need| need.step == step).collect()
+}
+
 /// Sees to it that all of `needs` are met: installs what is missing if `install`, else tells how.
 pub fn meet(needs: &[&Need], install: bool) -> Result<(), String> {
     let missing = missing(needs);

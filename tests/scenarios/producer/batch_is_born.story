@@ -59,11 +59,11 @@ focus    tally memory
 | The broker has it, at offset 0: the batch ends, its memory is free, and the application hears of it. The record waited 39 ms, most of it to linger.
 
 moment   keyed
-when     RecordsGiven count>=2
-say      {count record} more, of a few keys. Each key has its partition, and each partition a batch of its own: they fill side by
+when     RecordAppended record>=6
+say      More records follow, of a few keys. Each key has its partition, and each partition a batch of its own: they fill side by
          side.
-focus    way:partitioner queue:orders-0 queue:orders-1
-| 9 records more, of a few keys. Each key has its partition, and each partition a batch of its own: they fill side by side.
+focus    way:partitioner queue:orders-0 queue:orders-2
+| More records follow, of a few keys. Each key has its partition, and each partition a batch of its own: they fill side by side.
 
 moment   together
 when     RequestSent
@@ -113,11 +113,11 @@ focus    memory
 | The brokers can be reached again. Every batch that is acknowledged frees its memory, and what waits in send moves up.
 
 moment   turns
-when     RecordsGiven count=6
-say      Another producer goes by turns: its {count record} go to one partition after the other. Several batches are begun where
-         a sticky producer begins one.
+when     RecordAppended record=5
+say      Another producer goes by turns, from one partition to the next. Several batches are begun where a sticky producer begins
+         one.
 focus    queue:orders-0 queue:orders-1 queue:orders-2
-| Another producer goes by turns: its 6 records go to one partition after the other. Several batches are begun where a sticky producer begins one.
+| Another producer goes by turns, from one partition to the next. Several batches are begun where a sticky producer begins one.
 
 moment   rate
 when     RecordsGiven count>=20

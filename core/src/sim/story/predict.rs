@@ -112,11 +112,11 @@ impl Prediction {
     pub fn verdict(&self, guess: usize) -> Option<String> {
         let guessed = self.choices.get(guess)?;
         if guess == self.accepted {
-            return Some(format!("You said {}, and so it is.", guessed.answer));
+            return Some(format!("You said “{}”, and so it is.", guessed.answer));
         }
         let right = &self.right().answer;
         Some(format!(
-            "You said {}, it is {right}. {}",
+            "You said “{}”; it is “{right}”. {}",
             guessed.answer, guessed.reason
         ))
     }
@@ -155,9 +155,9 @@ mod tests {
         assert_eq!(none.right().answer, "none");
         assert_eq!(
             none.verdict(0).unwrap(),
-            "You said all of them, it is none. they were stored"
+            "You said “all of them”; it is “none”. they were stored"
         );
-        assert_eq!(none.verdict(1).unwrap(), "You said none, and so it is.");
+        assert_eq!(none.verdict(1).unwrap(), "You said “none”, and so it is.");
         assert_eq!(none.verdict(2), None);
     }
 

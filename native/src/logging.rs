@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use crate::output::complain;
 use tracing_subscriber::EnvFilter;
 
 /// Starts it; `RUST_LOG` chooses what is shown (default: `info`).
@@ -12,9 +13,11 @@ pub fn start() {
         .with_target(false)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
+        // Nor is it the end of a broker when nobody reads its log any more.
+        .log_internal_errors(false)
         .compact()
         .try_init();
     if let Err(error) = started {
-        eprintln!("highwater: no log: {error}");
+        complain!("highwater: no log: {error}");
     }
 }

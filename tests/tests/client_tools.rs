@@ -188,6 +188,143 @@ fn a_reader_that_has_seen_enough_ends_the_consumer() {
     assert_eq!(running.child.wait().expect("it ends").code(), Some(0));
 }
 
+/// What it complains of when nobody reads what it prints, and how it ends.
+fn unread(mut command: Command) -> (String, Option<i32>) {
+    let (reader, writer) = std::io::pipe().expect("make a pipe");
+    drop(reader);
+    let output = command.stdout(writer).output().expect("run the tool");
+    let (_, complaint, code) = read(&output);
+    (complaint, code)
+}
+
+/// The same when nobody reads what it complains of either.
+fn unheard(mut command: Command) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().expect("make a pipe");
+    drop(reader);
+    let complaints = writer.try_clone().expect("a second end");
+    let status = command.stdout(writer).stderr(complaints).status();
+    status.expect("run the tool").code()
+}
+
+#[test]
+fn a_command_that_nobody_reads_ends_quietly() {
+    let broker = broker_with(1000);
+    let log = broker.data().join("t-0/00000000000000000000.log");
+    let log = log.display().to_string();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/scenarios/acks/all_survives_the_leader"
+    );
+    let with_broker = [
+        ("topics", "--describe"),
+        ("topics", "--list"),
+        ("topics", "--create --topic made-{}"),
+        ("configs", "--describe --all --entity-type topics"),
+        ("configs", "--describe --all --entity-type brokers"),
+        ("get-offsets", ""),
+        (
+            "leader-election",
+            "--election-type preferred --topic t --partition 0",
+        ),
+        ("reassign-partitions", "--list"),
+        ("consumer-groups", "--list"),
+        ("consumer-groups", "--all-groups --describe"),
+        (
+            "producer-perf-test",
+            "--topic t --num-records 10 --record-size 10 --throughput -1",
+        ),
+        ("consumer-perf-test", "--topic t --num-records 1000"),
+    ];
+    let alone: [&[&str]; 8] = [
+        &["--help"],
+        &["--version"],
+        &["configs", "--help"],
+        &["dump-log", "--print-data-log", "--files", &log],
+        &["sim", script],
+        &["sim", script, "--json", "--describe"],
+        &["sim", "--seeds", "2"],
+        &["consumer-groups", "--validate-regex", "a|b"],
+    ];
+    let made = |(name, options): (&str, &str), number: &str| {
+        tool(name, &broker.address(), &options.replace("{}", number))
+    };
+    let on_its_own = |arguments: &[&str]| {
+        let mut command = Command::new(binary());
+        command.args(arguments);
+        command
+    };
+    for case in with_broker {
+        assert_eq!(unread(made(case, "1")), (String::new(), Some(0)), "{case:?}");
+        assert_eq!(unheard(made(case, "2")), Some(0), "{case:?}");
+    }
+    for case in alone {
+        assert_eq!(unread(on_its_own(case)), (String::new(), Some(0)), "{case:?}");
+        assert_eq!(unheard(on_its_own(case)), Some(0), "{case:?}");
+    }
+    // Kafka's says why it ends.
+    let consumer = || {
+        tool(
+            "console-consumer",
+            &broker.address(),
+            "--topic t --from-beginning",
+        )
+    };
+    let (complaint, code) = unread(consumer());
+    assert!(
+        complaint.starts_with("Unable to write to standard out, closing consumer.\n"),
+        "{complaint}"
+    );
+    assert_eq!(code, Some(0));
+    assert_eq!(unheard(consumer()), Some(0));
+    // What failed has failed, whoever hears of it.
+    let wrong = || tool("topics", &broker.address(), "--describe --topic nowhere");
+    assert_eq!(unread(wrong()).1, Some(1));
+    assert_eq!(unheard(wrong()), Some(1));
+}
+
+#[test]
+fn what_a_command_is_there_to_do_is_done_though_nobody_reads_of_it() {
+    let broker = broker_with(10);
+    let directory = tempfile::tempdir().expect("make a temporary directory");
+    let file = directory.path().join("offsets.json");
+    let offsets = r#"{"partitions": [{"topic": "t", "partition": 0, "offset": 4}], "version": 1}"#;
+    std::fs::write(&file, offsets).expect("write the file");
+    let mut command = tool("delete-records", &broker.address(), "--offset-json-file");
+    command.arg(&file);
+    assert_eq!(unread(command), (String::new(), Some(0)));
+    let (said, _, _) = run("get-offsets", &broker, "--topic t --time earliest");
+    assert_eq!(said, "t:0:4\n");
+
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/scenarios/acks/all_survives_the_leader"
+    );
+    let mut command = Command::new(binary());
+    command.args(["sim", script, "--dump-dir"]).arg(directory.path());
+    assert_eq!(unread(command), (String::new(), Some(0)));
+    assert!(directory.path().join("broker-1/orders-0").is_dir());
+}
+
+#[test]
+fn output_that_is_lost_fails_the_command() {
+    let broker = broker_with(1);
+    let full = || {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .expect("open /dev/full")
+    };
+    let log = broker.data().join("t-0/00000000000000000000.log");
+    let mut dump = Command::new(binary());
+    dump.args(["dump-log", "--files"]).arg(log);
+    for mut command in [tool("topics", &broker.address(), "--list"), dump] {
+        let (_, complaint, code) = read(&command.stdout(full()).output().expect("run the tool"));
+        let expected =
+            "highwater: what there is to say cannot be written: No space left on device (os error 28)\n";
+        assert_eq!((&*complaint, code), (expected, Some(1)));
+    }
+}
+
 #[test]
 fn a_producer_that_is_stopped_sends_what_it_read() {
     let broker = broker_with(0);

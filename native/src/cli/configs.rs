@@ -12,6 +12,7 @@ use highwater_core::protocol::messages::{
 
 use super::Failure;
 use super::client::{Client, ask, ask_controller, check};
+use crate::output::say;
 
 /// `AlterConfigOp.OpType`
 const SET: i8 = 0;
@@ -206,7 +207,7 @@ fn describe(client: &mut Client, entity: &Entity, all: bool) -> Result<(), Failu
         false if all => "All",
         false => "Dynamic",
     };
-    println!("{which} configs for {} are:", entity.shown());
+    say!("{which} configs for {} are:", entity.shown());
     let own = entity.kind.own_source(entity.is_default());
     let mut entries: Vec<&Entry> = result
         .configs
@@ -214,7 +215,7 @@ fn describe(client: &mut Client, entity: &Entity, all: bool) -> Result<(), Failu
         .filter(|entry| all || entry.config_source == own)
         .collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
-    entries.iter().for_each(|entry| println!("{}", line(entry)));
+    entries.iter().for_each(|entry| say!("{}", line(entry)));
     Ok(())
 }
 
@@ -291,7 +292,7 @@ fn alter(client: &mut Client, entity: &Entity, arguments: &Arguments) -> Result<
     } else {
         "config"
     };
-    println!("Completed updating {which} for {}.", entity.shown());
+    say!("Completed updating {which} for {}.", entity.shown());
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use highwater_core::protocol::messages::{DeleteRecordsRequest, DeleteRecordsResp
 
 use super::Failure;
 use super::client::{Client, ask, check};
+use crate::output::say;
 
 /// How long the broker may take.
 const TIMEOUT_MS: i32 = 60_000;
@@ -32,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         std::fs::read_to_string(&arguments.offset_json_file).map_err(|error| format!("{file}: {error}"))?;
     let offsets = parse(&text).map_err(|why| format!("{file}: {why}"))?;
     let mut client = Client::connect(&arguments.bootstrap_server)?;
-    println!("Executing records delete operation");
+    say!("Executing records delete operation");
     let partitions = offsets.into_iter().flat_map(|(topic, partitions)| {
         let row = move |(index, offset)| (topic.clone(), index, offset);
         partitions.into_iter().map(row)
@@ -45,13 +46,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             None => delete(&mut client, &partitions)?,
         });
     }
-    println!("Records delete operation completed:");
+    say!("Records delete operation completed:");
     for topic in answers.iter().flat_map(|answer| &answer.topics) {
         for partition in &topic.partitions {
             let name = format!("{}-{}", topic.name, partition.partition_index);
             match check(partition.error_code, None) {
-                Ok(()) => println!("partition: {name}\tlow_watermark: {}", partition.low_watermark),
-                Err(error) => println!("partition: {name}\terror: {error}"),
+                Ok(()) => say!("partition: {name}\tlow_watermark: {}", partition.low_watermark),
+                Err(error) => say!("partition: {name}\terror: {error}"),
             }
         }
     }

@@ -16,6 +16,7 @@ use highwater_core::types::Uuid;
 use super::Failure;
 use super::client::{Client, ask, check};
 use super::moves::{self, Move, Moves, joined};
+use crate::output::say;
 
 /// `ConfigResource.Type` of topics, and `ConfigSource` of what nobody set.
 const TOPIC_RESOURCE: i8 = 2;
@@ -91,7 +92,7 @@ pub fn run(client: &mut Client, filter: &Filter, names: &[String]) -> Result<(),
             continue;
         }
         if !filter.chooses_partitions() {
-            println!("{}", topic_line(topic, &settings, &moves));
+            say!("{}", topic_line(topic, &settings, &moves));
         }
         if filter.topics_with_overrides {
             continue;
@@ -99,7 +100,7 @@ pub fn run(client: &mut Client, filter: &Filter, names: &[String]) -> Result<(),
         for partition in &topic.partitions {
             let moving = moving(&moves, topic, partition);
             if filter.shows(partition, moving, settings.min_isr, &alive) {
-                println!("{}", line(name(topic), partition, moving));
+                say!("{}", line(name(topic), partition, moving));
             }
         }
     }

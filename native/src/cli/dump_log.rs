@@ -14,6 +14,7 @@ use highwater_core::log::dump::{Decoder, Dump, DumpOptions, Line, Problems};
 
 use super::Failure;
 use crate::decompress::NATIVE;
+use crate::output;
 
 /// The options of `kafka-dump-log.sh`.
 #[derive(Debug, clap::Args)]
@@ -62,7 +63,7 @@ fn size() -> clap::builder::RangedI64ValueParser<u32> {
 
 /// Dumps the files in the order in which they are named. Fails at the first that cannot be read.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    dump(arguments, BufWriter::new(io::stdout().lock()), io::stderr())
+    dump(arguments, BufWriter::new(output::stdout()), output::stderr())
 }
 
 fn dump(arguments: &Arguments, mut out: impl Write, mut errors: impl Write) -> Result<(), Failure> {
@@ -94,12 +95,8 @@ fn dump(arguments: &Arguments, mut out: impl Write, mut errors: impl Write) -> R
     if ended.is_ok() {
         dump.finish();
     }
-    match written.and_then(|()| out.flush()) {
-        // The reader, `head` perhaps, has seen enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(error.into()),
-        Ok(()) => Ok(ended?),
-    }
+    written.and_then(|()| out.flush())?;
+    Ok(ended?)
 }
 
 fn options(arguments: &Arguments) -> DumpOptions {

@@ -10,6 +10,7 @@ use highwater_core::protocol::messages::{ListOffsetsRequest, ListOffsetsResponse
 use super::Failure;
 use super::client::{Client, ask, check};
 use super::include_list::IncludeList;
+use crate::output::{complain, say};
 
 /// `ListOffsetsResponse.UNKNOWN_OFFSET`: there is none.
 const UNKNOWN_OFFSET: i64 = -1;
@@ -67,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                         let line = format!("{}:{index}:{}", topic.name, partition.offset);
                         lines.push((format!("{}-{index}", topic.name), line));
                     }
-                    Err(error) => eprintln!(
+                    Err(error) => complain!(
                         "Skip getting offsets for topic-partition {}-{index} due to error: {error}",
                         topic.name
                     ),
@@ -77,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     // In the order of the partitions' names: 10 before 2.
     lines.sort();
-    lines.iter().for_each(|(_, line)| println!("{line}"));
+    lines.iter().for_each(|(_, line)| say!("{line}"));
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use highwater_core::types::Millis;
 
 use super::Failure;
 use crate::client::KafkaConsumer;
+use crate::output::complain;
 
 /// How long the end may take: `KafkaConsumer.close`.
 const CLOSE_TIMEOUT_MS: Millis = 30_000;
@@ -27,7 +28,7 @@ pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fai
 pub async fn close(consumer: KafkaConsumer) {
     for event in consumer.close(CLOSE_TIMEOUT_MS).await {
         if let ConsumerEvent::Failed(error) = event {
-            eprintln!("highwater: {error}");
+            complain!("highwater: {error}");
         }
     }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::Failure;
 use super::client::{Client, ask_controller, check};
 use super::moves::{PartitionName, by_topic, named};
+use crate::output::say;
 
 /// How long an election may take.
 const TIMEOUT_MS: i32 = 30_000;
@@ -102,15 +103,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if !elected.is_empty() {
         let (kind, names) = (kind.shown(), named(&elected, ", "));
-        println!("Successfully completed leader election ({kind}) for partitions {names}");
+        say!("Successfully completed leader election ({kind}) for partitions {names}");
     }
     if !needless.is_empty() {
         let names = named(&needless, ", ");
-        println!("Valid replica already elected for partitions {names}");
+        say!("Valid replica already elected for partitions {names}");
     }
     for (name, why) in &failed {
         let (kind, name) = (kind.shown(), named([name], ""));
-        println!("Error completing leader election ({kind}) for partition: {name}: {why}");
+        say!("Error completing leader election ({kind}) for partition: {name}: {why}");
     }
     match failed.len() {
         0 => Ok(()),

@@ -29,6 +29,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::output::{self, complain};
+
 /// A Kafka-compatible broker that you can watch think, and its tools.
 #[derive(Debug, Parser)]
 #[command(name = "highwater", version, propagate_version = true)]
@@ -100,13 +102,20 @@ pub fn run() -> ExitCode {
         Command::Sim(arguments) => sim::run(&arguments),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => match output::lost() {
+            None => ExitCode::SUCCESS,
+            Some(error) => {
+                complain!("highwater: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        Err(failure) if output::is_unread(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
             if let Some(interrupted) = failure.downcast_ref::<stop::Interrupted>() {
                 return interrupted.exit_code().into();
             }
             if !failure.is::<AlreadySaid>() {
-                eprintln!("highwater: {failure}");
+                complain!("highwater: {failure}");
             }
             ExitCode::FAILURE
         }
@@ -118,11 +127,4 @@ fn host_and_port(text: &str) -> Result<(String, u16), String> {
     let (host, port) = text.rsplit_once(':').ok_or("it must read HOST:PORT")?;
     let port = port.parse().map_err(|_| format!("'{port}' is not a port"))?;
     Ok((host.trim_matches(['[', ']']).to_owned(), port))
-}
-
-/// A line for whoever started a broker. One that is not read any more is no reason to stop.
-fn say(line: &str) {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

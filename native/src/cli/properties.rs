@@ -3,6 +3,7 @@
 use highwater_core::config::{Settings, properties};
 
 use super::Failure;
+use crate::output::complain;
 
 /// What stands in the file, if one is named, and over it the pairs, the last one counting.
 pub fn settings(file: Option<&str>, pairs: &[String]) -> Result<Settings, Failure> {
@@ -30,7 +31,7 @@ fn key_and_value(pair: &str) -> (String, String) {
 /// Says which settings nobody knows: most often a key was mistyped.
 pub fn tell_unknown(unused: &[String]) {
     for key in unused {
-        eprintln!("highwater: unknown setting '{key}' is ignored");
+        complain!("highwater: unknown setting '{key}' is ignored");
     }
 }
 

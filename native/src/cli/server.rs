@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use highwater_core::config::BrokerConfig;
 
-use super::{Failure, host_and_port, say};
+use super::{Failure, host_and_port};
+use crate::output::say;
 use crate::{host, logging};
 
 #[derive(Debug, clap::Args)]
@@ -43,10 +44,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     host::run(&plan, |addresses| {
         for listener in addresses.brokers.iter().flatten() {
-            say(&format!("listening on {}:{}", listener.host, listener.port));
+            say!("listening on {}:{}", listener.host, listener.port);
         }
         if let Some(http) = addresses.page {
-            say(&format!("metrics on http://{http}/metrics"));
+            say!("metrics on http://{http}/metrics");
         }
     })?;
     Ok(())

@@ -17,6 +17,7 @@ use super::Failure;
 use super::client::{Client, ask, ask_controller, check};
 use super::describe_topics;
 use super::include_list::IncludeList;
+use crate::output::say;
 
 /// How long the broker may take.
 const TIMEOUT_MS: i32 = 60_000;
@@ -78,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let topics = chosen(&mut client, arguments)?;
     if arguments.list {
-        topics.iter().for_each(|topic| println!("{topic}"));
+        topics.iter().for_each(|topic| say!("{topic}"));
         return Ok(());
     }
     match arguments.topic.as_deref() {
@@ -117,7 +118,7 @@ fn create(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
         .map(parse_assignment)
         .transpose()?;
     if name.contains(['.', '_']) {
-        println!(
+        say!(
             "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could \
              collide. To avoid issues it is best to use either, but not both."
         );
@@ -157,7 +158,7 @@ fn create(client: &mut Client, arguments: &Arguments) -> Result<(), Failure> {
         }
         check(result.error_code, result.error_message.as_deref())?;
     }
-    println!("Created topic {name}.");
+    say!("Created topic {name}.");
     Ok(())
 }
 

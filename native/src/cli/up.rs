@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use highwater_core::config::{BrokerConfig, Setting};
 
-use super::{Failure, host_and_port, say};
+use super::{Failure, host_and_port};
+use crate::output::say;
 use crate::{host, logging};
 
 /// Internal topics get so many replicas at most.
@@ -105,28 +106,24 @@ fn announce(addresses: &host::Addresses, arguments: &Arguments) {
     let listeners: Vec<String> = listeners
         .map(|listener| format!("{}:{}", listener.host, listener.port))
         .collect();
-    say(&format!(
+    say!(
         "Kafka clients  {}  (listening, data in {})",
         listeners.join(", "),
         arguments.data.display()
-    ));
+    );
     if let Some(first) = listeners.first() {
-        say(&format!(
-            "try            echo hello | kcat -b {first} -t greetings -P"
-        ));
-        say(&format!(
-            "               kcat -b {first} -t greetings -C -o beginning -e"
-        ));
+        say!("try            echo hello | kcat -b {first} -t greetings -P");
+        say!("               kcat -b {first} -t greetings -C -o beginning -e");
     }
     if let Some(page) = addresses.page {
-        say(&format!("lab            http://{page}/"));
-        say(&format!("book           http://{page}/book/"));
+        say!("lab            http://{page}/");
+        say!("book           http://{page}/book/");
     }
     let differences: Vec<String> = arguments
         .differences()
         .into_iter()
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
-    say(&format!("unlike server  {}", differences.join(", ")));
-    say("stop           Ctrl-C");
+    say!("unlike server  {}", differences.join(", "));
+    say!("stop           Ctrl-C");
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use highwater_core::trace::{ClientFact, ConsumerFact, Event, Fact, ProducerFact};
 
 use super::Listener;
+use crate::output::complain;
 
 /// So many lines are remembered, to be said only once.
 const MOST_REMEMBERED: usize = 1000;
@@ -23,7 +24,7 @@ impl Warnings {
         let mut warnings = Self::default();
         Box::new(move |event: &Event| {
             if let Some(line) = warnings.new_line(&event.fact) {
-                eprintln!("highwater: {line}");
+                complain!("highwater: {line}");
             }
         })
     }

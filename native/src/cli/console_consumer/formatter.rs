@@ -10,6 +10,7 @@ use highwater_core::record::TimestampType;
 
 use super::deserializer::Deserializer;
 use crate::cli::Failure;
+use crate::output::complain;
 
 /// The class that prints text.
 pub const DEFAULT: &str = "org.apache.kafka.tools.consumer.DefaultMessageFormatter";
@@ -61,7 +62,7 @@ impl Formatter {
             Self::Text(text) => text.write(record, out),
             Self::Logging(text) => {
                 text.write(record, out)?;
-                eprintln!("{}", logged(record));
+                complain!("{}", logged(record));
                 Ok(())
             }
             Self::Nothing => Ok(()),

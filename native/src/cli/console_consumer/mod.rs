@@ -9,7 +9,7 @@ mod formatter;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, StdoutLock, Write};
 use std::time::Duration;
 
 use highwater_core::config::Settings;
@@ -25,6 +25,7 @@ use super::properties::tell_unknown;
 use super::stop::{Interrupted, Stop};
 use super::{Failure, hosting};
 use crate::client::{KafkaConsumer, Polled, Warnings};
+use crate::output::{self, Output, complain, say};
 
 /// The options of `kafka-console-consumer.sh`.
 #[derive(Debug, clap::Args)]
@@ -104,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let formatter = Formatter::new(&arguments.formatter, &settings::formatter(arguments)?)?;
     let ended = hosting::run(read(arguments, &source, &settings, &formatter));
     if arguments.enable_systest_events {
-        println!("shutdown_complete");
+        say!("shutdown_complete");
     }
     ended
 }
@@ -185,7 +186,7 @@ async fn read(
     source.attach(&consumer)?;
     let mut printer = Printer {
         formatter,
-        out: BufWriter::new(io::stdout().lock()),
+        out: BufWriter::new(output::stdout()),
         skip_bad: arguments.skip_message_on_error,
         // Without a limit, as with -1.
         left: arguments.max_messages.and_then(|most| u64::try_from(most).ok()),
@@ -199,7 +200,7 @@ async fn read(
     };
     give_back(&consumer, &unprinted);
     hosting::close(consumer).await;
-    eprintln!("Processed a total of {} messages", printer.count);
+    complain!("Processed a total of {} messages", printer.count);
     printed
 }
 
@@ -277,7 +278,7 @@ fn give_back(consumer: &KafkaConsumer, unprinted: &[ConsumerRecord]) {
 
 struct Printer<'a> {
     formatter: &'a Formatter,
-    out: BufWriter<io::StdoutLock<'static>>,
+    out: BufWriter<Output<StdoutLock<'static>>>,
     skip_bad: bool,
     left: Option<u64>,
     count: u64,
@@ -303,7 +304,7 @@ impl Printer<'_> {
                 let which = format!("{} at offset {}", record.partition, record.offset);
                 let why = format!("{which} cannot be printed: {why}");
                 if self.skip_bad {
-                    eprintln!("highwater: {why}; skipped");
+                    complain!("highwater: {why}; skipped");
                     ended = Ok(());
                 } else {
                     ended = Err(why);
@@ -311,7 +312,7 @@ impl Printer<'_> {
             }
         }
         if written.and_then(|()| self.out.flush()).is_err() {
-            eprintln!("Unable to write to standard out, closing consumer.");
+            complain!("Unable to write to standard out, closing consumer.");
             return Ok(false);
         }
         ended?;

@@ -17,6 +17,7 @@ use super::properties::tell_unknown;
 use super::stop::{Interrupted, Stop};
 use super::{AlreadySaid, Failure, hosting};
 use crate::client::{KafkaProducer, Warnings};
+use crate::output::complain;
 
 /// The reader of lines, which is the only one.
 const LINE_READER: &str = "org.apache.kafka.tools.LineMessageReader";
@@ -150,7 +151,7 @@ impl Outcome {
                 ProducerEvent::Failed { id, error, .. } => {
                     self.failed += 1;
                     if let Some(Shown { topic, key, value }) = self.sent.remove(&id) {
-                        eprintln!(
+                        complain!(
                             "highwater: Error when sending message to topic {topic} with key: {key}, value: {value} \
                              with error: {error}"
                         );

@@ -15,6 +15,7 @@ use super::table::{MISSING, line, pad, widest};
 use super::{partitions, sorted};
 use crate::cli::client::ask;
 use crate::cli::{AlreadySaid, Failure};
+use crate::output::say;
 
 /// Deletes groups that nobody is in.
 pub fn groups(cluster: &mut Cluster, groups: Vec<String>) -> Result<(), Failure> {
@@ -27,13 +28,13 @@ pub fn groups(cluster: &mut Cluster, groups: Vec<String>) -> Result<(), Failure>
     }
     let deleted = deleted.join(", ");
     if failed.is_empty() {
-        println!("Deletion of requested consumer groups ({deleted}) was successful.");
+        say!("Deletion of requested consumer groups ({deleted}) was successful.");
         return Ok(());
     }
-    println!("\nError: Deletion of some consumer groups failed:");
-    failed.iter().for_each(|line| println!("{line}"));
+    say!("\nError: Deletion of some consumer groups failed:");
+    failed.iter().for_each(|line| say!("{line}"));
     if !deleted.is_empty() {
-        println!("\nThese consumer groups were deleted successfully: {deleted}");
+        say!("\nThese consumer groups were deleted successfully: {deleted}");
     }
     Err(AlreadySaid.into())
 }
@@ -135,26 +136,26 @@ fn delete_offsets(
 
 fn say(group: &str, code: ErrorCode, results: &BTreeMap<TopicPartition, Result<(), String>>) {
     match code {
-        ErrorCode::None => println!("Request succeeded for deleting offsets from group {group}."),
+        ErrorCode::None => say!("Request succeeded for deleting offsets from group {group}."),
         ErrorCode::InvalidGroupId
         | ErrorCode::GroupIdNotFound
         | ErrorCode::GroupAuthorizationFailed
-        | ErrorCode::NonEmptyGroup => println!("\nError: {}", describe(code)),
+        | ErrorCode::NonEmptyGroup => say!("\nError: {}", describe(code)),
         ErrorCode::GroupSubscribedToTopic
         | ErrorCode::TopicAuthorizationFailed
         | ErrorCode::UnknownTopicOrPartition => {
-            println!("\nError: Encountered some partition-level error, see the follow-up details.");
+            say!("\nError: Encountered some partition-level error, see the follow-up details.");
         }
-        other => println!("\nError: Encountered some unknown error: {other}"),
+        other => say!("\nError: Encountered some unknown error: {other}"),
     }
     let topic_width = widest(results.keys().map(|partition| &*partition.topic), 15);
     let print = |topic: &str, partition: &str, status: &str| {
-        println!(
+        say!(
             "{}",
             line(&[(topic, topic_width), (partition, 10)], &pad(status, 15))
         );
     };
-    println!();
+    say!();
     print("TOPIC", "PARTITION", "STATUS");
     // In the order of names: 10 before 2.
     let mut rows: Vec<_> = results.iter().collect();

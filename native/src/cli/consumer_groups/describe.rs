@@ -12,6 +12,7 @@ use super::table::{self, MISSING, line, number, pad, widest};
 use super::{Arguments, sorted};
 use crate::cli::Failure;
 use crate::cli::client::check;
+use crate::output::{complain, say};
 
 pub fn run(cluster: &mut Cluster, arguments: &Arguments, groups: Vec<String>) -> Result<(), Failure> {
     // All of them first: what is said of some would hide that others are not there.
@@ -61,10 +62,10 @@ fn assigned(member: &DescribedGroupMember) -> BTreeSet<TopicPartition> {
 /// Says how the group is; whether there is anything to show.
 fn tell_state(group: &str, state: &str, rows: usize) -> bool {
     match state {
-        "Dead" => println!("\nError: Consumer group '{group}' does not exist."),
-        "Empty" => eprintln!("\nConsumer group '{group}' has no active members."),
+        "Dead" => say!("\nError: Consumer group '{group}' does not exist."),
+        "Empty" => complain!("\nConsumer group '{group}' has no active members."),
         "PreparingRebalance" | "CompletingRebalance" | "Assigning" | "Reconciling" => {
-            eprintln!("\nWarning: Consumer group '{group}' is rebalancing.");
+            complain!("\nWarning: Consumer group '{group}' is rebalancing.");
         }
         _ => {}
     }
@@ -175,9 +176,9 @@ fn print_offsets(name: &str, group: &DescribedGroup, rows: &[OffsetRow], verbose
             (member, member_width),
             (host, host_width),
         ]);
-        println!("{}", line(&all, client));
+        say!("{}", line(&all, client));
     };
-    println!();
+    say!();
     print(
         [
             "GROUP",
@@ -239,12 +240,12 @@ fn print_members(name: &str, group: &DescribedGroup, verbose: bool) {
         match verbose {
             true => {
                 all.extend([(epoch, 15), (current, share_width), (target_epoch, 15)]);
-                println!("{}", line(&all, &pad(target, 20)));
+                say!("{}", line(&all, &pad(target, 20)));
             }
-            false => println!("{}", line(&all, "")),
+            false => say!("{}", line(&all, "")),
         }
     };
-    println!();
+    say!();
     print(
         [
             "GROUP",
@@ -321,9 +322,9 @@ fn print_state(name: &str, found: &Described, verbose: bool) {
         if verbose {
             all.extend([(epochs[0], 15), (epochs[1], 25)]);
         }
-        println!("{}", line(&all, members));
+        say!("{}", line(&all, members));
     };
-    println!();
+    say!();
     print(
         ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"],
         ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"],

@@ -9,6 +9,7 @@ use super::cluster::{Cluster, check_code};
 use super::{Arguments, table};
 use crate::cli::Failure;
 use crate::cli::client::ask;
+use crate::output::say;
 
 /// The states of consumer groups (`GroupState`).
 const STATES: [&str; 7] = [
@@ -27,7 +28,7 @@ pub fn run(cluster: &mut Cluster, arguments: &Arguments) -> Result<(), Failure> 
     let types = chosen(arguments.of_type.as_ref(), &TYPES, "types", "types")?;
     let groups = all(cluster, &states, &types)?;
     if arguments.state.is_none() && arguments.of_type.is_none() {
-        groups.keys().for_each(|group| println!("{group}"));
+        groups.keys().for_each(|group| say!("{group}"));
         return Ok(());
     }
     let longest = groups.keys().map(|group| table::width(group)).max().unwrap_or(0);
@@ -41,7 +42,7 @@ pub fn run(cluster: &mut Cluster, arguments: &Arguments) -> Result<(), Failure> 
         for (_, column) in columns.iter().filter(|(is_shown, _)| *is_shown) {
             line += &format!(" {}", table::pad(column, 20));
         }
-        println!("{line}");
+        say!("{line}");
     };
     line("GROUP", "TYPE", "STATE");
     for (group, found) in &groups {

@@ -11,6 +11,7 @@ mod reset;
 mod table;
 
 use super::Failure;
+use crate::output::say;
 use cluster::Cluster;
 
 /// The options of `kafka-consumer-groups.sh`.
@@ -140,7 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Brokers read such expressions as RE2 does, and so does this.
 fn validate(pattern: &str) -> Result<(), Failure> {
     match regex::Regex::new(pattern) {
-        Ok(_) => println!("The regular expression `{pattern}` is valid."),
+        Ok(_) => say!("The regular expression `{pattern}` is valid."),
         Err(error) => {
             let text = error.to_string();
             let why = text
@@ -148,7 +149,7 @@ fn validate(pattern: &str) -> Result<(), Failure> {
                 .last()
                 .unwrap_or_default()
                 .trim_start_matches("error: ");
-            println!("The regular expression `{pattern}` is invalid: {why}.");
+            say!("The regular expression `{pattern}` is invalid: {why}.");
         }
     }
     Ok(())

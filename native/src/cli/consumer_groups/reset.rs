@@ -13,6 +13,7 @@ use super::table::{line, widest};
 use super::{Arguments, partitions, sorted};
 use crate::cli::client::check;
 use crate::cli::{AlreadySaid, Failure, datetime};
+use crate::output::{complain, say};
 
 type Offsets = BTreeMap<TopicPartition, i64>;
 
@@ -30,7 +31,7 @@ enum Scenario {
 
 pub fn run(cluster: &mut Cluster, arguments: &Arguments, groups: Vec<String>) -> Result<(), Failure> {
     if !arguments.dry_run && !arguments.execute {
-        eprintln!(
+        complain!(
             "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command \
              will require either --dry-run or --execute to be specified. You should add the --dry-run option \
              explicitly if you are scripting this command and want to keep the current default behavior without \
@@ -44,7 +45,7 @@ pub fn run(cluster: &mut Cluster, arguments: &Arguments, groups: Vec<String>) ->
     for group in sorted(groups) {
         let offsets = match refusal(cluster, &group)? {
             Some(why) => {
-                println!("\nError: {why}");
+                say!("\nError: {why}");
                 is_whole = false;
                 Offsets::new()
             }
@@ -56,7 +57,7 @@ pub fn run(cluster: &mut Cluster, arguments: &Arguments, groups: Vec<String>) ->
         plan.insert(group, offsets);
     }
     match arguments.export {
-        true => println!("{}", csv::write(&plan, !is_one)),
+        true => say!("{}", csv::write(&plan, !is_one)),
         false => print(&plan),
     }
     match is_whole {
@@ -164,7 +165,7 @@ fn prepared(
         Scenario::Plan(plan) => match plan.get(group) {
             Some(offsets) => within(cluster, offsets.clone()),
             None => {
-                println!("\nError: No reset plan for group {group} found.");
+                say!("\nError: No reset plan for group {group} found.");
                 Ok(Offsets::new())
             }
         },
@@ -220,7 +221,7 @@ fn at_time(
     let late = looked_up.iter().filter(is_missing);
     let late: BTreeSet<TopicPartition> = late.map(|(partition, _)| partition.clone()).collect();
     for TopicPartition { topic, partition } in &late {
-        println!(
+        say!(
             "\nWarn: Partition {partition} from topic {topic} is empty. Falling back to latest known offset."
         );
     }
@@ -246,7 +247,7 @@ fn within(cluster: &mut Cluster, wanted: Offsets) -> Result<Offsets, Failure> {
             _ if offset < start => ("lower than earliest", start),
             _ => return (partition, offset),
         };
-        eprintln!(
+        complain!(
             "highwater: New offset ({offset}) is {than} offset for topic partition {partition}. Value will be set \
              to {bound}."
         );
@@ -260,7 +261,7 @@ fn print(plan: &Plan) {
     let group_width = widest(plan.keys().map(String::as_str), 15);
     let topic_width = widest(partitions().map(|partition| &*partition.topic), 15);
     let print = |group: &str, topic: &str, partition: &str, offset: &str| {
-        println!(
+        say!(
             "{}",
             line(
                 &[(group, group_width), (topic, topic_width), (partition, 10)],
@@ -268,7 +269,7 @@ fn print(plan: &Plan) {
             )
         );
     };
-    println!();
+    say!();
     print("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET");
     for (group, offsets) in plan {
         for (partition, offset) in offsets {

@@ -21,6 +21,7 @@ use super::stop::{Interrupted, Stop};
 use super::{Failure, hosting};
 use crate::client::{KafkaConsumer, Polled, Warnings};
 use crate::clock::Clock;
+use crate::output::say;
 
 /// How long one poll waits, as Kafka's does.
 const POLL: Duration = Duration::from_millis(100);
@@ -124,7 +125,7 @@ async fn measure(arguments: &Arguments, settings: &Settings) -> Result<(), Failu
         signal = stop.signalled() => Err(Interrupted(signal).into()),
     };
     if ended.is_ok() && run.counts.records < arguments.num_records {
-        println!(
+        say!(
             "WARNING: Exiting before consuming the expected number of records: timeout ({} ms) exceeded. You can \
              use the --timeout option to increase the timeout.",
             arguments.timeout

@@ -6,6 +6,7 @@ use highwater_core::types::Millis;
 
 use super::Arguments;
 use crate::cli::numbers::decimal;
+use crate::output::say;
 
 const MIB: f64 = 1_048_576.0;
 const COLUMNS: &str = "data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, \
@@ -42,7 +43,7 @@ impl<'a> Report<'a> {
                 true => "time, threadId",
                 false => "start.time, end.time",
             };
-            println!("{times}, {COLUMNS}");
+            say!("{times}, {COLUMNS}");
         }
         Self {
             arguments,
@@ -60,7 +61,7 @@ impl<'a> Report<'a> {
         if self.arguments.show_detailed_stats {
             let time = self.arguments.date_format.format(now);
             let took_ms = now - self.last_ms;
-            println!("{time}, 0, {}", interval(self.last, counts, took_ms, *join_ms));
+            say!("{time}, 0, {}", interval(self.last, counts, took_ms, *join_ms));
         }
         *join_ms = 0;
         self.last_ms = now;
@@ -74,7 +75,7 @@ impl<'a> Report<'a> {
         }
         let format = |at| self.arguments.date_format.format(at);
         let (began, ended) = (format(self.began_ms), format(now));
-        println!(
+        say!(
             "{began}, {ended}, {}",
             whole(counts, now - self.began_ms, join_ms)
         );

@@ -21,6 +21,7 @@ use super::stop::{Interrupted, Stop};
 use super::{AlreadySaid, Failure, hosting};
 use crate::client::{KafkaProducer, Warnings};
 use crate::clock::Clock;
+use crate::output::{complain, say};
 
 /// The options of `kafka-producer-perf-test.sh`.
 #[derive(Debug, clap::Args)]
@@ -112,7 +113,7 @@ async fn measure(
     let producer = KafkaProducer::start(config, Some(Warnings::listener()))?;
     let mut run = Run::new(arguments, clock.now());
     if arguments.warmup_records > 0 {
-        println!(
+        say!(
             "Warmup first {} records. Steady state results will print after the complete test summary.",
             arguments.warmup_records
         );
@@ -232,13 +233,13 @@ impl<'a> Run<'a> {
                     let steady = self.steady.as_mut().filter(|_| record.is_steady);
                     for stats in std::iter::once(&mut self.stats).chain(steady) {
                         let lines = stats.record(latency_ms, record.bytes, now);
-                        lines.iter().for_each(|line| println!("{line}"));
+                        lines.iter().for_each(|line| say!("{line}"));
                     }
                 }
                 ProducerEvent::Failed { id, error, .. } => {
                     self.failed += 1;
                     self.end(id);
-                    eprintln!("highwater: record {id}: {error}");
+                    complain!("highwater: record {id}: {error}");
                 }
                 ProducerEvent::Flushed { .. } | ProducerEvent::Closed => {}
             }
@@ -258,7 +259,7 @@ impl<'a> Run<'a> {
 
     fn print_totals(&mut self, now: Millis) {
         for stats in std::iter::once(&mut self.stats).chain(&mut self.steady) {
-            println!("{}", stats.total_line(now));
+            say!("{}", stats.total_line(now));
         }
     }
 }

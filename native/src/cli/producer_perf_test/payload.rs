@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::Arguments;
 use super::java_random::SplittableRandom;
 use crate::cli::Failure;
+use crate::output::say;
 
 /// Where keys come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -85,7 +86,7 @@ impl Payloads {
 /// if there is something.
 fn read(file: &str, delimiter: &str) -> Result<Vec<Bytes>, Failure> {
     let path = std::path::absolute(file)?;
-    println!("Reading payloads from: {}", path.display());
+    say!("Reading payloads from: {}", path.display());
     let text = std::fs::read(file).map_err(|error| format!("cannot read {file}: {error}"))?;
     if text.is_empty() {
         return Err(format!("{file}: File does not exist or empty file provided.").into());
@@ -97,6 +98,6 @@ fn read(file: &str, delimiter: &str) -> Result<Vec<Bytes>, Failure> {
         .split(&*delimiter)
         .map(|payload| Bytes::copy_from_slice(payload.as_bytes()))
         .collect();
-    println!("Number of records read: {}", payloads.len());
+    say!("Number of records read: {}", payloads.len());
     Ok(payloads)
 }

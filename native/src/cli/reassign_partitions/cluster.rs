@@ -18,6 +18,7 @@ use super::super::describe_topics::described;
 use super::super::moves::{PartitionName, by_topic, named};
 use super::plan::{Assignment, Directories};
 use super::plural;
+use crate::output::say;
 
 /// How long the controller may take to begin.
 const TIMEOUT_MS: i32 = 60_000;
@@ -157,7 +158,7 @@ pub fn clear_throttles(client: &mut Client, assignment: &Assignment) -> Result<(
     brokers.extend(assignment.values().flatten());
     let brokers: Vec<String> = brokers.iter().map(i32::to_string).collect();
     let shown = brokers.join(",");
-    println!(
+    say!(
         "Clearing broker-level throttles on broker{} {shown}",
         plural(brokers.len())
     );
@@ -165,7 +166,7 @@ pub fn clear_throttles(client: &mut Client, assignment: &Assignment) -> Result<(
     let topics = by_topic(assignment.keys());
     let topics: Vec<String> = topics.into_keys().map(str::to_owned).collect();
     let shown = topics.join(",");
-    println!(
+    say!(
         "Clearing topic-level throttles on topic{} {shown}",
         plural(topics.len())
     );

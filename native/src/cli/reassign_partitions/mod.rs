@@ -7,6 +7,7 @@
 mod cluster;
 mod plan;
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use highwater_core::metadata::placement::{self, Start, UsableBroker};
@@ -15,6 +16,7 @@ use highwater_core::types::Rng;
 use super::Failure;
 use super::client::Client;
 use super::moves::{self, PartitionName, joined, named};
+use crate::output::{self, say};
 use plan::{Assignment, Directories, Plan};
 
 /// The options of `kafka-reassign-partitions.sh`.
@@ -90,16 +92,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn list(client: &mut Client) -> Result<(), Failure> {
     let moves = moves::under_way(client, None)?;
     if moves.is_empty() {
-        println!("No partition reassignments found.");
+        say!("No partition reassignments found.");
         return Ok(());
     }
-    println!("Current partition reassignments:");
+    say!("Current partition reassignments:");
     for (name, moving) in &moves {
         let some = |word: &str, ids: &[i32]| match ids {
             [] => String::new(),
             ids => format!(" {word}: {}.", joined(ids)),
         };
-        println!(
+        say!(
             "{}: replicas: {}.{}{}",
             named([name], ""),
             joined(&moving.replicas),
@@ -138,11 +140,11 @@ fn generate(client: &mut Client, arguments: &Arguments, text: &str) -> Result<()
     }
     let proposed = propose(&current, &topics, &brokers)?;
     let directories = cluster::directories(client, &current)?;
-    println!(
+    say!(
         "Current partition replica assignment\n{}\n",
         plan::formatted(&current, &directories)
     );
-    println!(
+    say!(
         "Proposed partition reassignment configuration\n{}",
         plan::formatted(&proposed, &Directories::new())
     );
@@ -200,7 +202,7 @@ fn execute(client: &mut Client, arguments: &Arguments, plan: &Plan) -> Result<()
     }
     current.retain(|name, _| plan.partitions.contains_key(name));
     let directories = cluster::directories(client, &current)?;
-    println!(
+    say!(
         "Current partition replica assignment\n\n{}\n\nSave this to use as the --reassignment-json-file \
          option during rollback",
         plan::formatted(&current, &directories)
@@ -214,7 +216,7 @@ fn execute(client: &mut Client, arguments: &Arguments, plan: &Plan) -> Result<()
         return Err(format!("Error reassigning partition(s):\n{}", errors.join("\n")).into());
     }
     let names = named(plan.partitions.keys(), ",");
-    println!(
+    say!(
         "Successfully started partition reassignment{} for {names}",
         plural(plan.partitions.len())
     );
@@ -223,26 +225,26 @@ fn execute(client: &mut Client, arguments: &Arguments, plan: &Plan) -> Result<()
 
 fn verify(client: &mut Client, arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
     let moves = moves::under_way(client, None)?;
-    println!("Status of partition reassignment:");
+    say!("Status of partition reassignment:");
     for (name, target) in &plan.partitions {
         let shown = named([name], "");
         if moves.contains_key(name) {
-            println!("Reassignment of partition {shown} is still in progress.");
+            say!("Reassignment of partition {shown} is still in progress.");
             continue;
         }
         let current = cluster::assignment_of_topics(client, std::slice::from_ref(&name.0));
         let current = current.unwrap_or_default().remove(name).unwrap_or_default();
         if current == *target {
-            println!("Reassignment of partition {shown} is completed.");
+            say!("Reassignment of partition {shown} is completed.");
         } else {
-            println!(
+            say!(
                 "There is no active reassignment of partition {shown}, but replica set is {} rather than {}.",
                 joined(&current),
                 joined(target)
             );
         }
     }
-    println!();
+    say!();
     if moves.is_empty() && !arguments.preserve_throttles {
         cluster::clear_throttles(client, &plan.partitions)?;
     }
@@ -253,7 +255,7 @@ fn cancel(client: &mut Client, arguments: &Arguments, plan: &Plan) -> Result<(),
     let names: Vec<PartitionName> = plan.partitions.keys().cloned().collect();
     let moves = moves::under_way(client, Some(&names))?;
     if moves.is_empty() {
-        println!("None of the specified partition reassignments are active.");
+        say!("None of the specified partition reassignments are active.");
     } else {
         let errors = cluster::reassign(client, moves.keys().map(|name| (name, None)))?;
         if !errors.is_empty() {
@@ -261,15 +263,15 @@ fn cancel(client: &mut Client, arguments: &Arguments, plan: &Plan) -> Result<(),
             return Err(format!("Error cancelling partition reassignment{some} for:\n{errors}").into());
         }
         let names = named(moves.keys(), ",");
-        println!(
+        say!(
             "Successfully cancelled partition reassignment{} for: {names}",
             plural(moves.len())
         );
     }
     // Kafka leaves this line open.
-    print!("None of the specified partition moves are active.");
+    write!(output::Said, "None of the specified partition moves are active.")?;
     if arguments.preserve_throttles {
-        println!();
+        say!();
     } else {
         cluster::clear_throttles(client, &plan.partitions)?;
     }

@@ -15,6 +15,7 @@ use highwater_core::view::ClusterView;
 use serde_json::json;
 
 use super::{Arguments, Failure};
+use crate::output;
 
 pub fn play(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let text = read(path)?;
@@ -26,9 +27,14 @@ pub fn play(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
         let story = Story::parse(&read(&beside)?).map_err(|bad| named(&bad, &beside))?;
         player = player.telling(Teller::new(story).map_err(|bad| named(&bad, &beside))?);
     }
+    // With disks to write there is more to do than to tell.
+    let out: Box<dyn Write> = match arguments.dump_dir {
+        Some(_) => Box::new(output::Said),
+        None => Box::new(output::stdout()),
+    };
     let mut terminal = Terminal {
         arguments,
-        out: io::stdout().lock(),
+        out,
         facts: 0,
         told: 0,
         unanswered: Vec::new(),

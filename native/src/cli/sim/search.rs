@@ -10,6 +10,7 @@ use highwater_core::sim::script::search::{self, Exercised, Found};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::Failure;
+use crate::output::say;
 
 /// So few worlds need not have met everything.
 const FEW_SEEDS: u64 = 100;
@@ -90,9 +91,9 @@ fn bar(seeds: u64) -> ProgressBar {
 
 fn summarize(exercised: &Exercised, seeds: u64, took: Duration) {
     let rate = seeds as f64 / took.as_secs_f64().max(0.001);
-    println!("{seeds} worlds, {rate:.1} a second; what happened in them:");
+    say!("{seeds} worlds, {rate:.1} a second; what happened in them:");
     for (name, count) in exercised {
-        println!("{count:>10}  {name}");
+        say!("{count:>10}  {name}");
     }
 }
 
@@ -100,7 +101,7 @@ fn summarize(exercised: &Exercised, seeds: u64, took: Duration) {
 fn report(found: &Found) -> Result<String, Failure> {
     let path = found.file_name();
     fs::write(&path, found.to_string())?;
-    print!("{found}");
+    say!("{}", found.to_string().trim_end());
     let (seed, step, why) = (found.seed, found.failure.step, &found.failure.why);
     Ok(format!(
         "seed {seed} fails at step {step}: {why}; `highwater sim {path}` plays it again"

@@ -6,6 +6,7 @@ use highwater_core::sim::script::speed::{self, Look};
 use serde_json::json;
 
 use crate::cli::Failure;
+use crate::output::say;
 
 /// Random worlds that are played for each rate.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=20;
@@ -22,12 +23,12 @@ pub fn measure(as_json: bool) -> Result<(), Failure> {
             "copy_ms": millis(median),
             "worst_copy_ms": millis(worst),
         });
-        println!("{figures}");
+        say!("{figures}");
         return Ok(());
     }
-    println!("{plain:>10.0} events a second, no invariant looked at");
-    println!("{checked:>10.0} events a second, with the incremental invariants");
-    println!(
+    say!("{plain:>10.0} events a second, no invariant looked at");
+    say!("{checked:>10.0} events a second, with the incremental invariants");
+    say!(
         "{:>10.3} ms for a copy of a world with {} records and its first event ({:.3} ms at most)",
         millis(median),
         speed::RECORDS,

@@ -332,20 +332,26 @@ impl Shard for GroupShard {
         true
     }
 
-    fn unloaded(&mut self, turn: &mut Turn<Self>) {
+    fn unloaded(&mut self, turn: &mut Turn<Self>, budget: &mut usize) -> bool {
         let code = ErrorCode::NotCoordinator;
-        for group in self.groups.values_mut() {
-            let members: Vec<Arc<str>> = group.members.keys().cloned().collect();
-            for member in &members {
-                group.answer_join(turn, member, Joined::refused(member, code));
-                group.answer_sync(turn, member, Synced::refused(code));
+        while *budget > 0 {
+            *budget -= 1;
+            if let Some((_, mut group)) = self.groups.pop_first() {
+                let members: Vec<Arc<str>> = group.members.keys().cloned().collect();
+                for member in &members {
+                    group.answer_join(turn, member, Joined::refused(member, code));
+                    group.answer_sync(turn, member, Synced::refused(code));
+                }
+            } else if !self.offsets.forget_one() {
+                turn.cx.emit(|| {
+                    Fact::Group(GroupFact::CoordinatorUnloaded {
+                        partition: self.partition,
+                    })
+                });
+                return true;
             }
         }
-        turn.cx.emit(|| {
-            Fact::Group(GroupFact::CoordinatorUnloaded {
-                partition: self.partition,
-            })
-        });
+        false
     }
 
     fn settled(&mut self, turn: &mut Turn<Self>, then: Then, outcome: Result<(), ErrorCode>) {

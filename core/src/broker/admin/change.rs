@@ -65,16 +65,14 @@ pub fn change(
             answer(controller, cx, caller, outcome);
         }
         RequestBody::ElectLeaders(body) => {
-            let response = elect_leaders(controller, cx, body);
-            controller.answer(cx, caller, response);
+            elect_leaders(controller, cx, caller, body);
         }
         RequestBody::AlterPartitionReassignments(body) if FULL => {
             let response = alter_partition_reassignments(controller, cx, body);
             controller.answer(cx, caller, response);
         }
         RequestBody::ListPartitionReassignments(body) if FULL => {
-            let response = list_partition_reassignments(controller, body);
-            controller.answer(cx, caller, response);
+            list_partition_reassignments(controller, cx, caller, body);
         }
         _ => {}
     }

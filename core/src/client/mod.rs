@@ -14,7 +14,8 @@
 //! Reading order: [`backoff`] (how long to wait after the n-th failure), [`node`] (where a request
 //! goes), [`network`] (Kafka's `NetworkClient` and `ClusterConnectionStates`), [`metadata`] (Kafka's
 //! `Metadata`), [`network_client`] (both together, which is what a producer or consumer holds),
-//! [`config`] (the keys that all clients know, and the machinery for those of each).
+//! [`config`] (the keys that all clients know, and the machinery for those of each), [`measure`] (averages and
+//! rates of what a client does).
 //!
 //! Invariants
 //! - every request that was accepted by [`Network::send`] ends in exactly one [`Answer`], whatever
@@ -24,6 +25,7 @@
 
 pub mod backoff;
 pub mod config;
+pub mod measure;
 pub mod metadata;
 pub mod network;
 pub mod network_client;

@@ -16,6 +16,7 @@ use bytes::Bytes;
 
 use super::config::IsolationLevel;
 use super::error::ConsumerError;
+use super::metrics::AnswerId;
 use super::record::ConsumerRecord;
 use crate::ordered::OrderedSet;
 use crate::protocol::fetch::AbortedTransaction;
@@ -38,6 +39,8 @@ pub(super) struct ReadRules {
 #[derive(Clone, Debug)]
 pub(super) struct CompletedFetch {
     pub partition: TopicPartition,
+    /// The answer that it came with.
+    pub answer: AnswerId,
     next_offset: Offset,
     last_epoch: Option<LeaderEpoch>,
     batches: Batches,
@@ -49,6 +52,8 @@ pub(super) struct CompletedFetch {
     /// What is wrong with the record at the position: it is said again until somebody seeks.
     broken: Option<String>,
     is_consumed: bool,
+    /// What the records that were returned take in their batches.
+    read_bytes: u64,
 }
 
 impl CompletedFetch {
@@ -62,6 +67,7 @@ impl CompletedFetch {
         aborted.sort_by_key(|transaction| transaction.first_offset);
         Self {
             partition,
+            answer: 0,
             next_offset: fetch_offset,
             last_epoch: None,
             batches: Batches::new(records),
@@ -71,7 +77,13 @@ impl CompletedFetch {
             aborted_producers: OrderedSet::new(),
             broken: None,
             is_consumed: false,
+            read_bytes: 0,
         }
+    }
+
+    /// Bytes of the records that were returned since the last call.
+    pub fn take_read_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.read_bytes)
     }
 
     /// The position after what was read of it.
@@ -131,8 +143,11 @@ impl CompletedFetch {
             self.next_batch(rules)?;
             return Ok(None);
         };
-        for record in records {
-            let record = record?;
+        loop {
+            let at = records.position_bytes();
+            let Some(record) = records.next().transpose()? else {
+                break;
+            };
             if record.offset < self.next_offset {
                 continue;
             }
@@ -140,6 +155,7 @@ impl CompletedFetch {
                 self.next_offset = record.offset + 1;
                 continue;
             }
+            self.read_bytes += (records.position_bytes() - at) as u64;
             return Ok(Some(to_consumer_record(&self.partition, &batch, record)));
         }
         self.records = None;

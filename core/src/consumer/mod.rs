@@ -34,6 +34,7 @@ mod fetcher;
 mod generation;
 mod group;
 mod lookups;
+mod metrics;
 pub mod partition_state;
 mod pattern;
 mod positioning;
@@ -65,6 +66,7 @@ use lookups::Lookups;
 use purpose::Purpose;
 use shared::Shared;
 
+use crate::client::measure::Metric;
 use crate::client::network::Answer;
 use crate::client::{ClientCx, ClientInput, NetworkClient};
 use crate::ordered::OrderedSet;
@@ -201,6 +203,13 @@ impl Consumer {
         self.go_on(cx);
     }
 
+    /// What is measured of fetches, under Kafka's names.
+    pub fn metrics(&self, now: Millis) -> Vec<Metric> {
+        self.shared
+            .fetcher
+            .metrics(&self.shared.config.client.client_id, now)
+    }
+
     /// Whether a poll would return records now.
     pub fn has_records(&self) -> bool {
         self.shared.fetcher.has_records(&self.shared.subscriptions)
@@ -232,13 +241,14 @@ impl Consumer {
         let (shared, result) = (&mut self.shared, answer.result);
         match answer.purpose {
             Purpose::Fetch { node } => {
+                let from = (node, answer.sent_ms);
                 let Shared {
                     net,
                     subscriptions,
                     fetcher,
                     ..
                 } = shared;
-                for error in fetcher.answered(cx, net, subscriptions, node, result) {
+                for error in fetcher.answered(cx, net, subscriptions, from, result) {
                     shared.fail(cx, error);
                 }
             }

@@ -19,6 +19,7 @@
 
 use crate::types::{BrokerId, LeaderEpoch, Millis, Offset};
 
+use super::config::IsolationLevel;
 use super::reset_strategy::ResetStrategy;
 
 /// Who leads, as far as it is known.
@@ -86,6 +87,14 @@ impl PartitionState {
             last_stable_offset: None,
             log_start_offset: None,
             preferred_replica: None,
+        }
+    }
+
+    /// Where what may be read ends, as far as the last fetch told.
+    pub fn end(&self, isolation: IsolationLevel) -> Option<Offset> {
+        match isolation {
+            IsolationLevel::ReadUncommitted => self.high_watermark,
+            IsolationLevel::ReadCommitted => self.last_stable_offset,
         }
     }
 

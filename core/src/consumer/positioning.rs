@@ -2,8 +2,7 @@
 
 use super::partition_state::FetchPosition;
 use super::{
-    Consumer, ConsumerError, EARLIEST_TIMESTAMP, IsolationLevel, LATEST_TIMESTAMP, OffsetAndMetadata,
-    QueryId, ResetStrategy,
+    Consumer, ConsumerError, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetAndMetadata, QueryId, ResetStrategy,
 };
 use crate::client::ClientCx;
 use crate::ordered::{OrderedMap, OrderedSet};
@@ -85,11 +84,8 @@ impl Consumer {
     /// How many records are left to be read, as far as the last fetch told.
     pub fn lag(&self, partition: &TopicPartition) -> Option<i64> {
         let state = self.shared.subscriptions.get(partition)?;
-        let end = match self.shared.config.isolation_level {
-            IsolationLevel::ReadUncommitted => state.high_watermark,
-            IsolationLevel::ReadCommitted => state.last_stable_offset,
-        };
-        Some(end? - state.position()?.offset)
+        let end = state.end(self.shared.config.isolation_level)?;
+        Some(end - state.position()?.offset)
     }
 
     /// Returns nothing of these until they are resumed. They stay assigned.

@@ -18,7 +18,8 @@
 //! Reading order: here what happens in which order; [`config`] and [`stages`]; [`record`] what goes in and
 //! comes out; `sending` from a record to a batch; [`interceptor`], [`serializer`], [`partitioner`];
 //! `batch`, `accumulator` where records wait; `sender` and `answers` what goes out and what becomes of it;
-//! `idempotence` the numbers that keep order, `producer_id` under which name; `ending` flush and close.
+//! `idempotence` the numbers that keep order, `producer_id` under which name; `ending` flush and close;
+//! `metrics` what is measured of all that.
 //!
 //! Invariants
 //! - each record ends in exactly one event
@@ -34,6 +35,7 @@ pub mod config;
 mod ending;
 mod idempotence;
 pub mod interceptor;
+mod metrics;
 pub mod partitioner;
 mod producer_id;
 mod purpose;
@@ -50,6 +52,7 @@ use std::sync::Arc;
 
 pub use config::ProducerConfig;
 pub use interceptor::{Interceptors, ProducerInterceptor};
+pub use metrics::ProducerMetrics;
 pub use record::{FlushId, ProducerError, ProducerEvent, ProducerRecord, RecordId, RecordMetadata};
 pub use serializer::{Data, Serializer};
 pub use stages::Stages;

@@ -173,6 +173,11 @@ pub struct Records {
 }
 
 impl Records {
+    /// How many bytes of the batch's body, decompressed, are read.
+    pub fn position_bytes(&self) -> usize {
+        self.at
+    }
+
     fn read(&mut self) -> Result<Record, InvalidBatch> {
         let index = self.index;
         let raw =

@@ -16,6 +16,7 @@ mod include_list;
 mod leader_election;
 mod moves;
 mod numbers;
+mod print_metrics;
 mod producer_perf_test;
 mod properties;
 mod reassign_partitions;

@@ -21,8 +21,14 @@ pub struct Warnings {
 impl Warnings {
     /// A listener that writes to the error output.
     pub fn listener() -> Listener {
+        Self::beside(|_| {})
+    }
+
+    /// The same for somebody who listens, too.
+    pub fn beside(mut also: impl FnMut(&Event) + Send + 'static) -> Listener {
         let mut warnings = Self::default();
         Box::new(move |event: &Event| {
+            also(event);
             if let Some(line) = warnings.new_line(&event.fact) {
                 complain!("highwater: {line}");
             }

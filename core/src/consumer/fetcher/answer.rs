@@ -7,6 +7,7 @@ use crate::client::{ClientCx, NetworkError};
 use crate::consumer::ResetStrategy;
 use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::error::ConsumerError;
+use crate::consumer::metrics::AnswerId;
 use crate::consumer::shared::{Net, leader_of};
 use crate::consumer::subscription::SubscriptionState;
 use crate::disk::{Part, Parts};
@@ -15,7 +16,7 @@ use crate::protocol::fetch::{FetchPartitionResponse, FetchResponse};
 use crate::protocol::{ApiKey, ResponseBody};
 use crate::record::{Batches, InvalidBatch};
 use crate::trace::{ConsumerFact, Fact};
-use crate::types::{BrokerId, TopicPartition};
+use crate::types::{BrokerId, Millis, TopicPartition};
 
 impl Fetcher {
     /// Takes in what became of a fetch; what the application must be told.
@@ -24,7 +25,7 @@ impl Fetcher {
         cx: &mut ClientCx,
         net: &mut Net,
         subscriptions: &mut SubscriptionState,
-        node: BrokerId,
+        (node, sent_ms): (BrokerId, Millis),
         result: Result<ResponseBody, NetworkError>,
     ) -> Vec<ConsumerError> {
         let Some(session) = self.sessions.get_mut(&node) else {
@@ -46,7 +47,8 @@ impl Fetcher {
             }
             return Vec::new();
         }
-        self.take(cx, net, subscriptions, node, answer)
+        let number = self.metrics.answered(cx.now, sent_ms);
+        self.take(cx, net, subscriptions, (node, number), answer)
     }
 
     fn take(
@@ -54,7 +56,7 @@ impl Fetcher {
         cx: &mut ClientCx,
         net: &mut Net,
         subscriptions: &mut SubscriptionState,
-        node: BrokerId,
+        (node, number): (BrokerId, AnswerId),
         answer: FetchResponse,
     ) -> Vec<ConsumerError> {
         let (mut errors, mut leaders) = (Vec::new(), Vec::new());
@@ -76,7 +78,8 @@ impl Fetcher {
                 if has_moved && part.current_leader.leader_id >= 0 && part.current_leader.leader_epoch >= 0 {
                     leaders.push((name.clone(), part.current_leader));
                 }
-                let taken = self.take_partition(cx, net, subscriptions, (node, name, fetch_offset), part);
+                let of = (node, number, name, fetch_offset);
+                let taken = self.take_partition(cx, net, subscriptions, of, part);
                 errors.extend(taken.err());
             }
         }
@@ -94,7 +97,7 @@ impl Fetcher {
         cx: &mut ClientCx,
         net: &mut Net,
         subscriptions: &mut SubscriptionState,
-        (node, name, fetch_offset): (BrokerId, TopicPartition, i64),
+        (node, number, name, fetch_offset): (BrokerId, AnswerId, TopicPartition, i64),
         part: FetchPartitionResponse,
     ) -> Result<(), ConsumerError> {
         let Some(state) = subscriptions.get_mut(&name) else {
@@ -134,8 +137,10 @@ impl Fetcher {
             });
         }
         let aborted = part.aborted_transactions.unwrap_or_default();
-        self.buffer
-            .push_back(CompletedFetch::new(name, fetch_offset, records, aborted));
+        let mut fetch = CompletedFetch::new(name, fetch_offset, records, aborted);
+        fetch.answer = number;
+        self.metrics.waits(number);
+        self.buffer.push_back(fetch);
         Ok(())
     }
 }

@@ -19,8 +19,10 @@ use std::collections::VecDeque;
 use super::completed_fetch::{CompletedFetch, ReadRules};
 use super::config::ConsumerConfig;
 use super::error::ConsumerError;
+use super::metrics::FetchMetrics;
 use super::record::ConsumerRecord;
 use super::subscription::SubscriptionState;
+use crate::client::measure::Metric;
 use crate::client::{ClientCx, ExponentialBackoff};
 use crate::ordered::OrderedMap;
 use crate::protocol::fetch::FetchSession;
@@ -51,6 +53,7 @@ pub(super) struct Fetcher {
     sessions: OrderedMap<BrokerId, NodeSession>,
     /// Answers in the order in which they came.
     buffer: VecDeque<CompletedFetch>,
+    metrics: FetchMetrics,
 }
 
 impl Fetcher {
@@ -70,6 +73,7 @@ impl Fetcher {
             retry_backoff: config.client.retry_backoff,
             sessions: OrderedMap::new(),
             buffer: VecDeque::new(),
+            metrics: FetchMetrics::default(),
         }
     }
 
@@ -79,6 +83,10 @@ impl Fetcher {
             let state = subscriptions.get(&fetch.partition);
             state.is_some_and(|state| state.is_fetchable())
         })
+    }
+
+    pub fn metrics(&self, client_id: &str, now: Millis) -> Vec<Metric> {
+        self.metrics.all(client_id, now)
     }
 
     /// Forgets what waits of partitions that are no longer assigned.
@@ -123,6 +131,10 @@ impl Fetcher {
             if fetch.next_offset() > from {
                 state.advance(fetch.next_offset(), fetch.last_epoch());
                 let count = (records.len() - before) as u32;
+                let end = state.end(self.rules.isolation);
+                let lag = end.map(|end| end - fetch.next_offset());
+                let (answer, bytes) = (fetch.answer, fetch.take_read_bytes());
+                self.metrics.taken(cx.now, answer, count.into(), bytes, lag);
                 cx.emit(|| {
                     Fact::Consumer(ConsumerFact::RecordsReturned {
                         partition: fetch.partition.clone(),
@@ -141,6 +153,14 @@ impl Fetcher {
             }
         }
         self.buffer.append(&mut kept);
+        self.settle_metrics(cx.now);
         error.map_or(Ok(records), Err)
+    }
+
+    /// Counts the answers of which nothing waits any more.
+    fn settle_metrics(&mut self, now: Millis) {
+        let buffer = &self.buffer;
+        self.metrics
+            .settle(now, |answer| buffer.iter().any(|fetch| fetch.answer == answer));
     }
 }

@@ -18,7 +18,7 @@ use self::report::{Counts, Report};
 use super::datetime::DateFormat;
 use super::properties::{settings, tell_unknown};
 use super::stop::{Interrupted, Stop};
-use super::{Failure, hosting};
+use super::{Failure, hosting, print_metrics};
 use crate::client::{KafkaConsumer, Polled, Warnings};
 use crate::clock::Clock;
 use crate::output::say;
@@ -70,6 +70,9 @@ pub struct Arguments {
     /// Leave the names of the columns out.
     #[arg(long)]
     hide_header: bool,
+    /// Print at the end what the consumer measured of its fetches.
+    #[arg(long)]
+    print_metrics: bool,
     /// A setting of the consumer, as key=value. May be given again.
     #[arg(long, value_name = "key=value")]
     command_property: Vec<String>,
@@ -132,9 +135,13 @@ async fn measure(arguments: &Arguments, settings: &Settings) -> Result<(), Failu
         );
     }
     let (counts, join_ms, end_ms) = (run.counts, run.joins.total_ms, clock.now());
+    let metrics = consumer.with(|consumer, _| consumer.metrics(end_ms));
     hosting::close(consumer).await;
     ended?;
     report.end(counts, join_ms, end_ms);
+    if arguments.print_metrics {
+        print_metrics::print(&metrics);
+    }
     Ok(())
 }
 

@@ -7,18 +7,22 @@ mod stats;
 mod throttle;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_core::config::Settings;
-use highwater_core::producer::{Data, ProducerConfig, ProducerEvent, ProducerRecord, RecordId};
+use highwater_core::producer::{
+    Data, ProducerConfig, ProducerEvent, ProducerMetrics, ProducerRecord, RecordId,
+};
 use highwater_core::types::Millis;
+use parking_lot::Mutex;
 
 use self::payload::{KeyDistribution, Payloads};
 use self::stats::Stats;
 use self::throttle::Throttle;
 use super::properties::{settings, tell_unknown};
 use super::stop::{Interrupted, Stop};
-use super::{AlreadySaid, Failure, hosting};
+use super::{AlreadySaid, Failure, hosting, print_metrics};
 use crate::client::{KafkaProducer, Warnings};
 use crate::clock::Clock;
 use crate::output::{complain, say};
@@ -73,6 +77,13 @@ pub struct Arguments {
     /// What chance begins with.
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     random_seed: i64,
+    /// Print at the end what the producer measured.
+    #[arg(long)]
+    print_metrics: bool,
+    #[arg(long, hide = true)]
+    transactional_id: Option<String>,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    transaction_duration_ms: Option<String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -82,6 +93,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                     --num-records."
                 .into(),
         );
+    }
+    let transactions = [
+        ("--transactional-id", &arguments.transactional_id),
+        ("--transaction-duration-ms", &arguments.transaction_duration_ms),
+    ];
+    if let Some((option, _)) = transactions.iter().find(|(_, given)| given.is_some()) {
+        return Err(format!("{option}: transactions are not there yet; leave it out.").into());
     }
     let config = ProducerConfig::read(&producer_settings(arguments)?)?;
     tell_unknown(&config.unused);
@@ -110,7 +128,15 @@ async fn measure(
 ) -> Result<(), Failure> {
     let mut stop = Stop::new()?;
     let clock = Clock::system();
-    let producer = KafkaProducer::start(config, Some(Warnings::listener()))?;
+    let metrics = Arc::new(Mutex::new(ProducerMetrics::new(&config)));
+    let listener = match arguments.print_metrics {
+        true => {
+            let metrics = Arc::clone(&metrics);
+            Warnings::beside(move |event| metrics.lock().see(event))
+        }
+        false => Warnings::listener(),
+    };
+    let producer = KafkaProducer::start(config, Some(listener))?;
     let mut run = Run::new(arguments, clock.now());
     if arguments.warmup_records > 0 {
         say!(
@@ -161,6 +187,11 @@ async fn measure(
         signal = stop.signalled() => ended = Err(Interrupted(signal).into()),
     }
     run.print_totals(clock.now());
+    if arguments.print_metrics {
+        let now = clock.now();
+        let metrics = producer.with(|producer, _| metrics.lock().all(producer, now));
+        print_metrics::print(&metrics);
+    }
     ended?;
     match run.failed {
         0 => Ok(()),

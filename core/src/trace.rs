@@ -17,6 +17,7 @@ mod consumer;
 mod control;
 mod gather;
 mod group;
+mod kinds;
 mod packet;
 mod producer;
 mod replication;
@@ -28,6 +29,7 @@ pub use consumer::{CommitReason, ConsumerFact, PositionReason};
 pub use control::{Candidate, ControlFact, ElectionReason, Verdict};
 pub use gather::Trace;
 pub use group::{GroupFact, RebalanceReason, RemovalReason};
+pub use kinds::{DeleteReason, RollReason, WatchKind};
 pub use packet::Carried;
 pub use producer::ProducerFact;
 pub use replication::{
@@ -92,39 +94,6 @@ impl PartialEq for Site {
     fn eq(&self, _: &Self) -> bool {
         true
     }
-}
-
-/// Why a segment was closed and a new one begun (`LogSegment.shouldRoll`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RollReason {
-    /// The batch would take the segment past `segment.bytes`.
-    Size,
-    /// The segment is older than `segment.ms` less its jitter.
-    Time,
-    /// The offset or time index is full.
-    IndexFull,
-    /// The offset relative to the segment's base would not fit 31 bits.
-    OffsetOverflow,
-    /// Asked for: by an operator, or by retention of an expired active segment.
-    Asked,
-}
-
-/// Why a segment was deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DeleteReason {
-    RetentionTime,
-    RetentionSize,
-    LogStartOffset,
-    Truncation,
-}
-
-/// What a watch has seen (ZooKeeper's event types).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum WatchKind {
-    Created,
-    DataChanged,
-    Deleted,
-    ChildrenChanged,
 }
 
 /// Everything worth seeing. One sentence each by `Display`, one form for machines by serde.
@@ -256,9 +225,19 @@ pub enum Fact {
     SessionClosed {
         session: i64,
     },
+    /// Nobody is connected in the session any more. Its watches are gone; it goes on until its time is up.
+    SessionDisconnected {
+        session: i64,
+    },
     /// Nothing was heard of the session for its timeout.
     SessionExpired {
         session: i64,
+    },
+    /// The session is to be told once: of the node's next change, or of the next of its children to come or go.
+    WatchSet {
+        session: i64,
+        path: String,
+        children: bool,
     },
     /// The session is told of a change, once.
     WatchFired {
@@ -273,12 +252,16 @@ pub enum Fact {
         changes: Vec<String>,
         /// What each of them has put there, as text; nothing for what is deleted.
         data: Vec<String>,
+        /// The session that each node goes with; 0: none, it stays.
+        owners: Vec<i64>,
     },
     /// The coordination service begins with the tree that it found on its disk.
     CoordinationOpened {
         zxid: i64,
-        /// Each node's path and data.
-        nodes: Vec<(String, String)>,
+        /// Each node's path and data, and the session that it goes with.
+        nodes: Vec<(String, String, i64)>,
+        /// The open sessions, and how long each may be silent.
+        sessions: Vec<(i64, Millis)>,
     },
     /// From now on this broker holds the replica, which it found on its disk or began.
     ReplicaOpened {
@@ -517,7 +500,18 @@ impl fmt::Display for Fact {
             }
             SessionResumed { session } => write!(f, "session {session} taken up again"),
             SessionClosed { session } => write!(f, "session {session} closed"),
+            SessionDisconnected { session } => {
+                write!(f, "nobody is connected in session {session} any more")
+            }
             SessionExpired { session } => write!(f, "session {session} expired"),
+            WatchSet {
+                session,
+                path,
+                children,
+            } => {
+                let what = if *children { "the children of " } else { "" };
+                write!(f, "session {session} watches {what}{path}")
+            }
             WatchFired { session, path, what } => {
                 let what = match what {
                     WatchKind::Created => "was created",
@@ -530,7 +524,7 @@ impl fmt::Display for Fact {
             CoordinationChanged { zxid, changes, .. } => {
                 write!(f, "coordination change {zxid}: {}", changes.join(", "))
             }
-            CoordinationOpened { zxid, nodes } => {
+            CoordinationOpened { zxid, nodes, .. } => {
                 write!(f, "coordination tree as of change {zxid}, {} nodes", nodes.len())
             }
             ReplicaOpened {

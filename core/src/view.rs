@@ -20,6 +20,7 @@ mod memory;
 mod producer;
 mod replica;
 mod stored;
+mod tree;
 
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ pub use memory::{Cut, PartitionMemory, PromiseRun};
 pub use producer::{BatchView, ProducerSettings, ProducerView, RequestView, Tally, Way};
 pub use replica::{ReplicaView, RoleView};
 pub use stored::{StoredPartition, StoredView};
+pub use tree::{Ephemeral, Past, SessionView, TreeMemory, TreeView, Watched};
 
 /// A cluster, as its facts tell it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +51,8 @@ pub struct ClusterView {
     pub given_to: Option<NodeId>,
     /// What the coordination service has, or had when it went down.
     pub stored: StoredView,
+    /// What hangs on sessions there.
+    pub tree: TreeView,
     /// Requests and answers on their way.
     pub packets: OrderedMap<u64, PacketView>,
     pub memory: Memory,
@@ -61,6 +65,7 @@ pub struct Memory {
     pub facts: usize,
     /// Who had sent what arrived last.
     delivered_from: NodeId,
+    pub tree: TreeMemory,
     #[serde(with = "by_name")]
     partitions: OrderedMap<TopicPartition, Arc<PartitionMemory>>,
 }
@@ -101,6 +106,8 @@ impl ClusterView {
 
     fn take(&mut self, event: &Event) -> bool {
         let broker = event.id.node as BrokerId;
+        let at = self.memory.facts;
+        self.tree.apply(&event.fact, at, &mut self.memory.tree);
         match &event.fact {
             Fact::World(fact) => self.apply_world(fact),
             Fact::Consumer(fact) => {
@@ -115,7 +122,7 @@ impl ClusterView {
             Fact::ReplicaOpened { partition, .. } => self.opened(broker, partition, &event.fact),
             Fact::CoordinationChanged { changes, data, .. } => self.stored.change(changes, data),
             Fact::CoordinationOpened { nodes, .. } => {
-                let nodes = nodes.iter().map(|(path, data)| (path.as_str(), data.as_str()));
+                let nodes = nodes.iter().map(|(path, data, _)| (path.as_str(), data.as_str()));
                 set(&mut self.stored, StoredView::of(nodes))
             }
             Fact::ControllerElected { epoch, .. } => {

@@ -64,6 +64,7 @@ impl Coordination {
         cx.cause = cx.emit(|| Fact::CoordinationOpened {
             zxid: recovered.tree.zxid(),
             nodes: recovered.tree.iter().map(as_text).collect(),
+            sessions: recovered.sessions.iter().map(|(&id, &ms)| (id, ms)).collect(),
         });
         Self {
             tree: recovered.tree,
@@ -124,8 +125,25 @@ impl Coordination {
             zxid: self.tree.zxid(),
             changes: multi.ops.iter().zip(&results).filter_map(describe).collect(),
             data: multi.ops.iter().filter_map(written).collect(),
+            owners: multi
+                .ops
+                .iter()
+                .zip(&results)
+                .filter_map(|done| self.owner(done))
+                .collect(),
         });
         Ok(results)
+    }
+
+    /// The session that a changed node goes with; 0: none, or the node is gone.
+    fn owner(&self, (op, result): (&Op, &OpResult)) -> Option<SessionId> {
+        let path = match result {
+            OpResult::Created { path } => path,
+            OpResult::Set(_) | OpResult::Deleted => op.path(),
+            OpResult::Checked => return None,
+        };
+        let node = self.tree.get(path);
+        Some(node.map_or(0, |node| node.stat.ephemeral_owner))
     }
 
     /// Opens a session, likewise. Its name is the zxid of its opening, so it is never given twice.
@@ -146,6 +164,7 @@ impl Coordination {
                 zxid: self.tree.zxid(),
                 changes: gone.iter().map(|path| format!("delete {path}")).collect(),
                 data: vec![String::new(); gone.len()],
+                owners: vec![session; gone.len()],
             });
         }
         gone
@@ -200,9 +219,10 @@ impl Coordination {
     }
 }
 
-/// A node's path and data.
-fn as_text((path, node): (&Arc<str>, &Node)) -> (String, String) {
-    (path.to_string(), String::from_utf8_lossy(&node.data).into_owned())
+/// A node's path and data, and the session that it goes with.
+fn as_text((path, node): (&Arc<str>, &Node)) -> (String, String, SessionId) {
+    let data = String::from_utf8_lossy(&node.data).into_owned();
+    (path.to_string(), data, node.stat.ephemeral_owner)
 }
 
 /// What the change puts there; `None` for what changes nothing.

@@ -112,8 +112,9 @@ impl Story {
             "title" => self.title = rest.to_owned(),
             "question" => self.question = rest.to_owned(),
             "picture" => {
-                self.picture = Picture::named(rest)
-                    .ok_or_else(|| format!("there is no picture `{rest}`: write `replicas` or `producer`"))?;
+                self.picture = Picture::named(rest).ok_or_else(|| {
+                    format!("there is no picture `{rest}`: write `replicas`, `tree` or `producer`")
+                })?;
             }
             "moment" => self.begin_moment(rest)?,
             _ => {

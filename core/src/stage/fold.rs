@@ -9,6 +9,7 @@ use super::promise::{Promise, PromiseState};
 use super::row::{Cell, Heard, Mark, MarkKind, Record, Role, Row, State};
 use super::{
     CutLink, Figure, Folded, IsrHolder, IsrLine, Picture, ProducerPicture, Shape, Stage, StageOptions,
+    TreePicture,
 };
 use crate::ordered::OrderedSet;
 use crate::trace::{COORDINATION, ClientKind, NodeId};
@@ -71,6 +72,8 @@ impl Stage {
             },
             messages,
             producer: None,
+            tree: (options.picture == Picture::Tree)
+                .then(|| Arc::new(TreePicture::of(view, &options.partition, options.cut_since))),
         }
     }
 
@@ -88,6 +91,7 @@ impl Stage {
             messages: Vec::new(),
             idle: Idle { count: 0 },
             producer: ProducerPicture::of(view).map(Arc::new),
+            tree: None,
         }
     }
 
@@ -103,7 +107,7 @@ impl Stage {
     }
 }
 
-fn state(seen: &BrokerView) -> State {
+pub(super) fn state(seen: &BrokerView) -> State {
     match (seen.up, seen.paused) {
         (false, _) => State::Crashed,
         (true, true) => State::Paused,

@@ -10,8 +10,9 @@
 //! puts the same strings on what it draws, and a test compares the two.
 //!
 //! Reading order: [`row`] replicas and their cells; [`promise`] what producers were told; [`isr`] whose
-//! ISR; [`figure`] the nodes of the map; [`message`] what is between them; [`producer`] the other picture,
-//! of one producer; `fold` how all of it follows from a view, `names` what a reader calls a node.
+//! ISR; [`figure`] the nodes of the map; [`message`] what is between them; [`tree`] what hangs on sessions in
+//! the coordination service; [`producer`] the other picture, of one producer; `fold` how all of it follows
+//! from a view, `names` what a reader calls a node.
 //!
 //! Invariants
 //! - equal views give equal stages
@@ -25,6 +26,7 @@ mod names;
 pub mod producer;
 pub mod promise;
 pub mod row;
+pub mod tree;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,6 +40,7 @@ pub use message::{Idle, Message, Way};
 pub use producer::ProducerPicture;
 pub use promise::{Promise, PromiseState};
 pub use row::{Cell, Heard, Mark, MarkKind, Record, Role, Row, State};
+pub use tree::TreePicture;
 
 /// What a stage shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub enum Picture {
     /// A partition's replicas, and the cluster around them.
     #[default]
     Replicas,
+    /// The same, and the coordination service's tree.
+    Tree,
     /// The producer that was last given something to send.
     Producer,
 }
@@ -54,6 +59,7 @@ impl Picture {
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "replicas" => Some(Self::Replicas),
+            "tree" => Some(Self::Tree),
             "producer" => Some(Self::Producer),
             _ => None,
         }
@@ -93,6 +99,8 @@ pub struct Stage {
     pub messages: Vec<Message>,
     /// What else is on its way.
     pub idle: Idle,
+    /// What hangs on sessions, where that is to be seen.
+    pub tree: Option<Arc<TreePicture>>,
     /// In place of all that: a producer.
     pub producer: Option<Arc<ProducerPicture>>,
 }
@@ -148,6 +156,10 @@ impl Stage {
         if let Some(say) = self.idle.say() {
             add("idle".to_owned(), say);
         }
+        if let Some(tree) = &self.tree {
+            let elements = tree.elements().into_iter();
+            elements.for_each(|element| add(element.key, element.say));
+        }
         if let Some(folded) = &self.folded {
             add("folded".to_owned(), folded.say());
         }
@@ -182,6 +194,7 @@ impl Stage {
             rows,
             messages: _,
             idle: _,
+            tree,
             producer,
         } = self;
         *partition == other.partition
@@ -192,6 +205,7 @@ impl Stage {
             && *promises == other.promises
             && *isrs == other.isrs
             && *rows == other.rows
+            && *tree == other.tree
             && *producer == other.producer
     }
 

@@ -360,3 +360,150 @@ fn a_row_that_has_not_changed_is_the_same_one() {
     assert!(Arc::ptr_eq(&before.rows[2], &after.rows[2]));
     assert!(!Arc::ptr_eq(&before.rows[1], &after.rows[1]));
 }
+
+fn changed(changes: &[(&str, &str, i64)]) -> Fact {
+    Fact::CoordinationChanged {
+        zxid: 1,
+        changes: changes.iter().map(|(change, ..)| (*change).to_owned()).collect(),
+        data: changes.iter().map(|(_, data, _)| (*data).to_owned()).collect(),
+        owners: changes.iter().map(|(.., owner)| *owner).collect(),
+    }
+}
+
+/// The three in sessions 11 to 13; 3 is the controller, which 1 and 2 watch.
+fn with_a_tree() -> Telling {
+    let mut telling = Telling::three();
+    let coordination = |telling: &mut Telling, fact| telling.tell(crate::trace::COORDINATION, fact);
+    for broker in 1..=3 {
+        let session = broker + 10;
+        coordination(
+            &mut telling,
+            Fact::SessionOpened {
+                session,
+                timeout_ms: 2000,
+            },
+        );
+        coordination(
+            &mut telling,
+            changed(&[(&format!("create /brokers/ids/{broker}"), "{}", session)]),
+        );
+    }
+    let holder = r#"{"version":2,"brokerid":3,"timestamp":"0","kraftControllerEpoch":-1}"#;
+    coordination(
+        &mut telling,
+        changed(&[
+            ("create /controller", holder, 13),
+            ("create /controller_epoch", "1", 0),
+        ]),
+    );
+    let watch = |session, path: &str, children| Fact::WatchSet {
+        session,
+        path: path.to_owned(),
+        children,
+    };
+    coordination(&mut telling, watch(11, "/controller", false));
+    coordination(&mut telling, watch(12, "/controller", false));
+    coordination(&mut telling, watch(13, "/brokers/ids", true));
+    telling
+}
+
+fn tree_said(telling: &Telling, cut_since: usize) -> Vec<String> {
+    let options = StageOptions {
+        picture: Picture::Tree,
+        partition: partition(),
+        most_columns: MOST_COLUMNS,
+        cut_since,
+    };
+    let tree = Stage::of(&telling.0, &options).tree.unwrap();
+    tree.elements().into_iter().map(|element| element.say).collect()
+}
+
+#[test]
+fn the_tree_says_who_holds_what_and_who_watches() {
+    let telling = with_a_tree();
+    assert_eq!(
+        tree_said(&telling, 0),
+        [
+            "broker 1 is up, connected in session 11",
+            "broker 2 is up, connected in session 12",
+            "broker 3 is up, connected in session 13",
+            "/controller_epoch: 1",
+            "broker 1 watches /controller, and will be told once",
+            "broker 2 watches /controller, and will be told once",
+            "/controller: broker 3, goes with session 13",
+            "/brokers/ids/1, goes with session 11",
+            "/brokers/ids/2, goes with session 12",
+            "/brokers/ids/3, goes with session 13",
+            "broker 3 watches which nodes are under /brokers/ids, and will be told once",
+        ]
+    );
+    assert!(telling.stage(0).tree.is_none(), "only where it is to be seen");
+}
+
+#[test]
+fn what_went_with_a_session_is_on_stage_until_the_moment_ends() {
+    let mut telling = with_a_tree();
+    let since = telling.0.memory.facts;
+    let coordination = crate::trace::COORDINATION;
+    telling.crashes(3);
+    telling.tell(coordination, Fact::SessionDisconnected { session: 13 });
+    let said = tree_said(&telling, since);
+    assert!(
+        said.contains(
+            &"broker 3 is down, nobody is connected in session 13, which ends after 2000 ms of silence"
+                .to_owned()
+        )
+    );
+    assert!(
+        !said.iter().any(|say| say.starts_with("broker 3 watches")),
+        "{said:?}"
+    );
+    telling.tell(coordination, Fact::SessionExpired { session: 13 });
+    telling.tell(
+        coordination,
+        changed(&[("delete /brokers/ids/3", "", 13), ("delete /controller", "", 13)]),
+    );
+    telling.tell(
+        coordination,
+        Fact::WatchFired {
+            session: 11,
+            path: "/controller".to_owned(),
+            what: crate::trace::WatchKind::Deleted,
+        },
+    );
+    let said = tree_said(&telling, since);
+    for say in [
+        "broker 3 is down, session 13 is over",
+        "/controller: broker 3, gone with session 13",
+        "/brokers/ids/3, gone with session 13",
+        "broker 1 was told of a change: it watched /controller, and does no more",
+        "broker 2 watches /controller, and will be told once",
+    ] {
+        assert!(said.contains(&say.to_owned()), "{say}: {said:?}");
+    }
+    let later = tree_said(&telling, telling.0.memory.facts);
+    for gone in ["gone with", "is over", "was told"] {
+        assert!(!later.iter().any(|say| say.contains(gone)), "{gone}: {later:?}");
+    }
+    let holder = r#"{"version":2,"brokerid":1,"timestamp":"0","kraftControllerEpoch":-1}"#;
+    telling.tell(coordination, changed(&[("create /controller", holder, 11)]));
+    let keys: Vec<String> = Stage::of(
+        &telling.0,
+        &StageOptions {
+            picture: Picture::Tree,
+            partition: partition(),
+            most_columns: MOST_COLUMNS,
+            cut_since: since,
+        },
+    )
+    .elements()
+    .into_iter()
+    .map(|element| element.key)
+    .collect();
+    let unique: OrderedSet<&String> = keys.iter().collect();
+    assert_eq!(
+        unique.len(),
+        keys.len(),
+        "the old holder's node and the new one's: {keys:?}"
+    );
+}

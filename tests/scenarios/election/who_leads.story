@@ -1,18 +1,19 @@
 title    Who leads now?
 question A leader dies. Who decides who is next, and by what?
+picture  tree
 
 moment   registered
 when     BrokerRegistered
 say      Broker {broker} is the first to register: its node in the tree lives as long as its session. Now it tries to create
          /controller, too.
-focus    broker:{broker} tree
+focus    session:{broker} node:/brokers/ids/{broker}
 | Broker 3 is the first to register: its node in the tree lives as long as its session. Now it tries to create /controller, too.
 
 moment   other
 when     BrokerRegistered
 say      Broker {broker} is not far behind, and tries the same. The tree takes one change after the other: where the node is there, creating it
          fails.
-focus    broker:{broker} tree
+focus    session:{broker} node:/brokers/ids/{broker}
 ask      Who will be controller?
 accept   {led.controller}
 choice   {registered.broker} = broker {registered.broker} | Its change came first, and that alone decides.
@@ -27,25 +28,25 @@ choice   none = nobody, before they agree | Nobody has to agree: one change of t
 moment   elected
 when     ControllerElected
 say      Broker {broker} is controller, in epoch {epoch}. The others watch its node, and will try again when it goes.
-focus    broker:{broker} tree
+focus    node:/controller watches:/controller
 | Broker 3 is controller, in epoch 1. The others watch its node, and will try again when it goes.
 
 moment   led
 when     LeadershipTaken
 say      The controller decides for all. Of a new partition it makes the first of its replicas, {replicas}, the leader: broker {at}.
-focus    row:{at} broker:{elected.broker} isr
+focus    row:{at} node:state isr
 | The controller decides for all. Of a new partition it makes the first of its replicas, 1, 2 and 3, the leader: broker 1.
 
 moment   died
 when     BrokerCrashed
 say      Broker {broker}, the leader, dies. Nobody knows it yet: its node stays in the tree until its session ends.
-focus    broker:{broker} row:{broker} tree
+focus    broker:{broker} session:{broker} node:/brokers/ids/{broker}
 | Broker 1, the leader, dies. Nobody knows it yet: its node stays in the tree until its session ends.
 
 moment   expired
-when     SessionExpired
+when     WatchFired path=/brokers/ids
 say      {since died} ms later the session ends, and the node goes with it. The controller watches those nodes: now it knows.
-focus    tree broker:{elected.broker}
+focus    session:{died.broker} node:/brokers/ids/{died.broker} watches:/brokers/ids
 ask      Who will lead?
 accept   {chosen.leader}
 choice   {chosen.leader} = broker {chosen.leader} | It is the first in the list of replicas that lives and is in the ISR.
@@ -59,21 +60,21 @@ moment   chosen
 when     Elected reason=Offline
 say      The controller goes through the replicas in their order: broker {died.broker} is dead, broker {leader} lives and is in the ISR. It
          leads, and nobody is asked any further.
-focus    broker:{leader} isr tree
+focus    broker:{leader} node:state isr
 | The controller goes through the replicas in their order: broker 1 is dead, broker 2 lives and is in the ISR. It leads, and nobody is asked any further.
 
 moment   decider_died
 when     BrokerCrashed
 say      Broker {died.broker} is back, and the controller, broker {broker}, dies. Broker {leader orders-0} leads on without it: only
          decisions have to wait.
-focus    broker:{broker} row:{leader orders-0}
+focus    broker:{broker} node:/controller row:{leader orders-0}
 | Broker 1 is back, and the controller, broker 3, dies. Broker 2 leads on without it: only decisions have to wait.
 
 moment   succeeded
 when     ControllerElected
 say      With its session went /controller, which the others watched. Broker {broker} created it first: it is controller, in epoch
          {epoch}. Who speaks for an earlier epoch is not heard any more.
-focus    broker:{broker} tree
+focus    session:{decider_died.broker} node:/controller watches:/controller
 | With its session went /controller, which the others watched. Broker 1 created it first: it is controller, in epoch 2. Who speaks for an earlier epoch is not heard any more.
 
 moment   alone
@@ -105,7 +106,7 @@ moment   nobody
 when     Elected leader=none
 say      The new controller, broker {at}, can elect nobody: of the replicas, one is dead and the others are not in sync. The
          partition waits.
-focus    broker:{at} isr
+focus    broker:{at} node:state isr
 | The new controller, broker 3, can elect nobody: of the replicas, one is dead and the others are not in sync. The partition waits.
 
 moment   back

@@ -1,5 +1,6 @@
 title    Anybody rather than nobody
 question What does unclean election cost?
+picture  tree
 
 moment   told
 when     RecordsAcknowledged first=3

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use highwater_core::stage::tree::{TreeNode, TreePicture, Watch};
 use highwater_core::stage::{MarkKind, Stage};
 use highwater_lab::cluster::{ClusterLab, SCENES, SideView, Wish};
 
@@ -69,6 +70,9 @@ async fn differences(page: &Page, lab: &ClusterLab) -> Vec<String> {
             }
         }
         wrong.extend(misplaced(page, at, &side.stage).await);
+        if let Some(tree) = &side.stage.tree {
+            wrong.extend(astray(page, at, tree).await);
+        }
     }
     wrong
 }
@@ -113,6 +117,38 @@ async fn misplaced(page: &Page, side: usize, stage: &Stage) -> Vec<String> {
     let columns: Vec<f64> = columns.into_values().collect();
     if !columns.is_sorted() {
         wrong.push(format!("columns are not in the order of offsets: {columns:?}"));
+    }
+    wrong
+}
+
+/// Where the tree's elements are drawn: their middles, by key.
+const MIDDLES: &str = r"
+    const tree = document.querySelectorAll('#stage .grid-side')[arguments_side].querySelector('.tree');
+    return Object.fromEntries([...tree.querySelectorAll('[data-say]')].map(element => {
+        const box = element.getBoundingClientRect();
+        return [element.dataset.say, (box.left + box.right) / 2];
+    }));
+";
+
+/// Sessions in order, and below each what hangs on it and what its broker watches.
+async fn astray(page: &Page, side: usize, tree: &TreePicture) -> Vec<String> {
+    let middles = page
+        .session
+        .script(&MIDDLES.replace("arguments_side", &side.to_string()))
+        .await;
+    let middle = |key: &str| middles[key].as_f64().unwrap_or(f64::NAN);
+    let columns: Vec<f64> = tree.columns.iter().map(|column| middle(&column.key())).collect();
+    let mut wrong = Vec::new();
+    if !columns.is_sorted() {
+        wrong.push(format!("sessions are not in the order of brokers: {columns:?}"));
+    }
+    for (column, at) in tree.columns.iter().zip(columns) {
+        let nodes = column.nodes.iter().map(TreeNode::key);
+        for key in nodes.chain(column.watches.iter().map(Watch::key)) {
+            if (middle(&key) - at).abs() > 2.0 {
+                wrong.push(format!("{key} is at {}, its session at {at}", middle(&key)));
+            }
+        }
     }
     wrong
 }
@@ -291,6 +327,42 @@ async fn a_fault_of_the_picture_is_noticed() {
     let lab = lab(&SCENES[0].name);
     for (what, mutation) in MUTATIONS {
         page.go("").await;
+        shows(&page, &lab, "before").await;
+        page.session.script(mutation).await;
+        assert_ne!(differences(&page, &lab).await, Vec::<String>::new(), "{what}");
+    }
+    page.close().await;
+}
+
+/// The same for the picture of the tree, at the moment in which a controller is there.
+const MUTATIONS_OF_THE_TREE: [(&str, &str); 4] = [
+    (
+        "a watch is dropped",
+        "document.querySelector('.watch').remove()",
+    ),
+    (
+        "another holds the office",
+        "const office = document.querySelector('.znode.office');
+         [...document.querySelectorAll('.twig:nth-child(2) .hang')].find(hang => !hang.contains(office)).prepend(office)",
+    ),
+    (
+        "a node hangs on another session",
+        "const [a, b] = document.querySelectorAll('.twig:nth-child(3) .znode'); a.after(b)",
+    ),
+    (
+        "two sessions are swapped",
+        "const heads = document.querySelectorAll('.heads [data-say]'); heads[0].before(heads[1])",
+    ),
+];
+
+#[tokio::test]
+async fn a_fault_of_the_trees_picture_is_noticed() {
+    let page = Page::open().await;
+    without_motion(&page).await;
+    let start = lab("who-leads");
+    let lab = start.after(Wish::GoTo(start.place().moment_steps[2]));
+    for (what, mutation) in MUTATIONS_OF_THE_TREE {
+        page.go(&lab.link()).await;
         shows(&page, &lab, "before").await;
         page.session.script(mutation).await;
         assert_ne!(differences(&page, &lab).await, Vec::<String>::new(), "{what}");

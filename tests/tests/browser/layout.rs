@@ -121,7 +121,7 @@ const CLUSTER_LAYOUT: &str = r"
         const box = page.querySelector(selector).getBoundingClientRect();
         if (box.top < 0 || box.bottom > innerHeight + 0.5) wrong.push(`${selector} is out of sight`);
     }
-    const focus = page.querySelector('.replica.focus .label, .producer .focus');
+    const focus = page.querySelector('.replica.focus .label, .producer .focus') ?? page.querySelector('.tree .focus');
     if (focus && focus.getBoundingClientRect().bottom > foot.getBoundingClientRect().top + 1) wrong.push('the focus is out of sight');
     if (page.querySelectorAll('.main').length > 1 && !page.querySelector('.choices')) wrong.push('more than one main button');
     if (document.querySelector('.sentence').textContent.split(/\s+/).length > 44) wrong.push('the sentence is too long');

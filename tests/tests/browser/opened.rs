@@ -211,7 +211,7 @@ async fn state_and_invariants_are_those_of_the_run() {
 #[tokio::test]
 async fn the_picture_is_copied_as_an_svg_that_a_browser_reads() {
     let page = Page::open().await;
-    let of_replicas = |scene: &&SceneInfo| lab(&scene.name).picture() == Picture::Replicas;
+    let of_replicas = |scene: &&SceneInfo| lab(&scene.name).picture() != Picture::Producer;
     for scene in SCENES.iter().filter(of_replicas) {
         open(&page, &format!("scene={}", scene.name)).await;
         let mut own = lab(&scene.name);

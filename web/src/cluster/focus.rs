@@ -13,6 +13,8 @@ pub fn has(element: &str, key: &str) -> bool {
         "promises" => of == "promise",
         "isr" => of == "isr",
         "tree" | "controller" => of == "coordination",
+        // Of all who watch a node.
+        "watches" => of == "watch" && first == number,
         // A queue has its batches with it.
         "queue" => key
             .strip_prefix(element)
@@ -33,5 +35,10 @@ mod tests {
         assert!(!has("row:2", "cell:3:2") && !has("row:2", "broker:2"));
         assert!(has("broker:2", "broker:2") && !has("broker:2", "broker:21"));
         assert!(has("tree", "coordination"));
+        assert!(has("watches:/controller", "watch:/controller:2"));
+        assert!(!has("watches:/controller", "watch:/brokers/ids:2"));
+        assert!(
+            has("node:/brokers/ids/2", "node:/brokers/ids/2") && !has("node:/brokers/ids/2", "session:2")
+        );
     }
 }

@@ -134,7 +134,7 @@ impl Own {
         let mut next = self.clone();
         for _ in 0..MOST_PASSED_OVER {
             next = next.going_on(match self.run.picture() {
-                Picture::Replicas => Command::StepVisible,
+                Picture::Replicas | Picture::Tree => Command::StepVisible,
                 // No change of the replicas, perhaps, but one of the producer.
                 Picture::Producer => Command::Step(1),
             })?;

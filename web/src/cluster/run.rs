@@ -228,6 +228,9 @@ impl Run {
         if self.picture == Picture::Producer {
             return self.event(at).is_some_and(|event| moves_records(&event.fact));
         }
+        if self.picture == Picture::Tree && self.event(at).is_some_and(|event| alters_tree(&event.fact)) {
+            return true;
+        }
         let line = self.line_of(at);
         line.is_some_and(|line| line.visible.binary_search(&at).is_ok())
     }
@@ -448,6 +451,21 @@ fn moves_records(fact: &Fact) -> bool {
         ),
         _ => false,
     }
+}
+
+/// Whether sessions, their nodes or who watches may be others then.
+fn alters_tree(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::SessionOpened { .. }
+            | Fact::SessionResumed { .. }
+            | Fact::SessionDisconnected { .. }
+            | Fact::SessionClosed { .. }
+            | Fact::SessionExpired { .. }
+            | Fact::WatchSet { .. }
+            | Fact::WatchFired { .. }
+            | Fact::CoordinationChanged { .. }
+    )
 }
 
 /// Whether what the line does can be had in single steps.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use highwater_core::metadata::nodes;
 use highwater_core::sim::invariants::{self, Invariant};
 use highwater_core::stage::{Picture, Row, Stage, StageOptions};
 use highwater_core::types::BrokerId;
@@ -67,10 +68,14 @@ impl ClusterLab {
                 heard.join(", "),
             ]
         };
+        let office = view.tree.controller.into_iter();
+        let office =
+            office.map(|(broker, _)| (nodes::CONTROLLER.to_owned(), format!("broker {broker}"), true));
+        let epoch = view.tree.controller_epoch.into_iter();
+        let epoch = epoch.map(|epoch| (nodes::CONTROLLER_EPOCH.to_owned(), epoch.to_string(), false));
         let brokers = view.stored.brokers.iter();
-        let mut nodes: Vec<_> = brokers
-            .map(|id| (format!("/brokers/ids/{id}"), String::new(), true))
-            .collect();
+        let brokers = brokers.map(|&id| (nodes::broker(id), String::new(), true));
+        let mut nodes: Vec<_> = office.chain(epoch).chain(brokers).collect();
         nodes.extend(
             view.stored
                 .partitions

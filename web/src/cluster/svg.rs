@@ -14,6 +14,8 @@ const CELL: i64 = 56;
 const HEIGHT: i64 = 44;
 const ROW: i64 = 96;
 const TOP: i64 = 128;
+/// Of what is said in words.
+const LINE: i64 = 20;
 /// Of a sentence's type.
 const LETTER: usize = 7;
 const EDGE: i64 = 20;
@@ -26,11 +28,8 @@ const BROKEN: &str = "#b3261e";
 /// All sides beside each other, below the sentence.
 pub fn picture(title: &str, sentence: &str, sides: &[SideView]) -> String {
     let widths: Vec<i64> = sides.iter().map(|side| width(&side.stage)).collect();
-    let rows = sides.iter().map(|side| side.stage.rows.len() as i64).max();
-    let (width, height) = (
-        widths.iter().sum::<i64>().max(640),
-        TOP + 50 + rows.unwrap_or(0) * ROW,
-    );
+    let ends = sides.iter().map(|side| end(&side.stage));
+    let (width, height) = (widths.iter().sum::<i64>().max(640), ends.max().unwrap_or(TOP));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          font-family=\"sans-serif\" font-size=\"13\" fill=\"{INK}\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fbfaf7\"/>\n"
@@ -51,6 +50,12 @@ pub fn picture(title: &str, sentence: &str, sides: &[SideView]) -> String {
 
 fn width(stage: &Stage) -> i64 {
     LABEL + (stage.offsets.end - stage.offsets.start) * CELL + 2 * EDGE
+}
+
+/// Where a side's rows end, and the lines below them.
+fn end(stage: &Stage) -> i64 {
+    let lines = stage.tree.as_ref().map_or(0, |tree| tree.elements().len());
+    TOP + 50 + stage.rows.len() as i64 * ROW + lines as i64 * LINE
 }
 
 fn draw(out: &mut String, left: i64, stage: &Stage) {
@@ -80,6 +85,14 @@ fn draw(out: &mut String, left: i64, stage: &Stage) {
         for mark in &row.marks {
             draw_mark(out, x(mark.offset), top, row, mark);
         }
+    }
+    let elements = stage.tree.iter().flat_map(|tree| tree.elements());
+    let mut y = TOP + 54 + stage.rows.len() as i64 * ROW;
+    for element in elements {
+        open(out, &element.say);
+        text(out, left, y, "", &element.say);
+        *out += "</g>\n";
+        y += LINE;
     }
 }
 
@@ -244,7 +257,11 @@ mod tests {
                 for side in lab.sides() {
                     for element in side.stage.elements() {
                         let kind = element.key.split(':').next().unwrap_or_default();
-                        let is_of_grid = ["promise", "row", "cell", "hw", "leo", "heard"].contains(&kind);
+                        let is_of_grid = [
+                            "promise", "row", "cell", "hw", "leo", "heard", "session", "node", "gone",
+                            "watch",
+                        ]
+                        .contains(&kind);
                         let title = format!("<title>{}</title>", escaped(&element.say));
                         assert!(!is_of_grid || picture.contains(&title), "{}: {title}", scene.name);
                     }

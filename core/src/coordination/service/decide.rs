@@ -37,7 +37,7 @@ impl Service {
                 }
             }
             ServiceInput::Close { client } => self.close(cx, client),
-            ServiceInput::Disconnected { client } => self.disconnected(client),
+            ServiceInput::Disconnected { client } => self.disconnected(cx, client),
             ServiceInput::DiskDone { upto } => self.disk_done(upto),
             ServiceInput::DiskFailed { error } => self.lose(cx, &error),
             ServiceInput::Tick => self.tick(cx),
@@ -104,8 +104,18 @@ impl Service {
                 let path = path.clone();
                 self.told(cx, Fired { client, path, what });
             }
-            None if on == WatchOn::Children => self.watches.set(client, Watched::Children, path),
-            None => self.watches.set(client, Watched::Data, path),
+            None if on == WatchOn::Children => self.set_watch(cx, client, Watched::Children, path),
+            None => self.set_watch(cx, client, Watched::Data, path),
+        }
+    }
+
+    fn set_watch(&mut self, cx: &mut Cx<'_>, client: ClientId, watched: Watched, path: &Arc<str>) {
+        if self.watches.set(client, watched, path) {
+            cx.emit(|| Fact::WatchSet {
+                session: self.sessions.of_client(client).unwrap_or(0),
+                path: path.to_string(),
+                children: watched == Watched::Children,
+            });
         }
     }
 
@@ -116,12 +126,12 @@ impl Service {
                 self.tell_watches(cx, fired);
                 CoordinationReply::Multi(results)
             }),
-            CoordinationOp::Read(reads) => self.read(client, reads).map(CoordinationReply::Read),
+            CoordinationOp::Read(reads) => self.read(cx, client, reads).map(CoordinationReply::Read),
         };
         self.tell(cx, client, CoordinationEvent::Done { id, result });
     }
 
-    fn read(&mut self, client: ClientId, reads: &[Read]) -> Result<Vec<Found>, MultiError> {
+    fn read(&mut self, cx: &mut Cx<'_>, client: ClientId, reads: &[Read]) -> Result<Vec<Found>, MultiError> {
         let look = |(index, read): (usize, &Read)| {
             let (Read::Data { path, watch } | Read::Children { path, watch }) = read;
             if !path::is_valid(path) {
@@ -137,15 +147,16 @@ impl Service {
                 Read::Data { .. } => (Watched::Data, *watch),
                 Read::Children { .. } => (Watched::Children, *watch && node.is_some()),
             };
-            if is_set {
-                self.watches.set(client, watched, path);
-            }
-            Ok(match read {
+            let found = match read {
                 Read::Data { .. } => Found::Data(node.map(|node| (node.data.clone(), node.stat))),
                 Read::Children { .. } => {
                     Found::Children(node.map(|_| self.store.tree().children(path).cloned().collect()))
                 }
-            })
+            };
+            if is_set {
+                self.set_watch(cx, client, watched, path);
+            }
+            Ok(found)
         };
         reads.iter().enumerate().map(look).collect()
     }
@@ -189,7 +200,10 @@ impl Service {
         client
     }
 
-    fn disconnected(&mut self, client: ClientId) {
+    fn disconnected(&mut self, cx: &mut Cx<'_>, client: ClientId) {
+        if let Some(session) = self.sessions.of_client(client) {
+            cx.emit(|| Fact::SessionDisconnected { session });
+        }
         self.sessions.detach(client);
         self.watches.forget(client);
         self.waiting.retain(|waiting| waiting.client != client);

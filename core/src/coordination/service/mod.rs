@@ -36,7 +36,7 @@ pub use self::sessions::ClientId;
 pub use self::words::{Resume, ServiceInput, ServiceOptions, ServiceOutput, WatchOn};
 
 use self::sessions::Sessions;
-use self::watches::Watches;
+use self::watches::{Watched, Watches};
 
 /// The service has one directory, and it is the only one that it knows.
 const DIR: DirId = 0;
@@ -117,6 +117,23 @@ impl Service {
     /// The open sessions, and how long each may be silent.
     pub fn sessions(&self) -> impl Iterator<Item = (SessionId, Millis)> {
         self.store.sessions()
+    }
+
+    /// The sessions in which somebody is connected.
+    pub fn connected_sessions(&self) -> impl Iterator<Item = SessionId> {
+        let clients = self.sessions.clients();
+        clients.filter_map(|client| self.sessions.of_client(client))
+    }
+
+    /// The sessions that watch the node, or its children.
+    pub fn watchers(&self, path: &str, children: bool) -> impl Iterator<Item = SessionId> {
+        let watched = if children {
+            Watched::Children
+        } else {
+            Watched::Data
+        };
+        let clients = self.watches.on(watched, path);
+        clients.filter_map(|client| self.sessions.of_client(client))
     }
 
     /// Takes in what happened. `cause` is the event that it follows from, if one is known.

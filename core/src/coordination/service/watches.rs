@@ -39,10 +39,17 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    pub fn set(&mut self, client: ClientId, watched: Watched, path: &Arc<str>) {
+    /// False if the connection had that watch already.
+    pub fn set(&mut self, client: ClientId, watched: Watched, path: &Arc<str>) -> bool {
         let key = (watched, path.clone());
         self.by_path.entry(key.clone()).or_default().insert(client);
-        self.by_client.entry(client).or_default().insert(key);
+        self.by_client.entry(client).or_default().insert(key)
+    }
+
+    /// Whose they are: on a node itself, or on its children.
+    pub fn on(&self, watched: Watched, path: &str) -> impl Iterator<Item = ClientId> {
+        let clients = self.by_path.get(&(watched, path.into()));
+        clients.into_iter().flatten().copied()
     }
 
     /// The connection is gone, and its watches with it.
@@ -139,8 +146,10 @@ mod tests {
     #[test]
     fn a_watch_tells_once() {
         let mut watches = Watches::default();
-        watches.set(1, Watched::Data, &"/a".into());
-        watches.set(1, Watched::Data, &"/a".into());
+        assert!(watches.set(1, Watched::Data, &"/a".into()));
+        assert!(!watches.set(1, Watched::Data, &"/a".into()));
+        assert_eq!(watches.on(Watched::Data, "/a").collect::<Vec<_>>(), [1]);
+        assert_eq!(watches.on(Watched::Children, "/a").count(), 0);
         let set = Multi::new()
             .check("/a", None)
             .set("/a", "", None)

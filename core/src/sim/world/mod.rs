@@ -45,7 +45,7 @@ use std::panic::Location;
 pub use crate::trace::COORDINATION;
 pub use options::WorldOptions;
 pub use trace_log::TraceLog;
-pub use truth::{true_batches, true_state, true_stored};
+pub use truth::{true_batches, true_state, true_stored, true_tree};
 
 use agenda::{Agenda, Happening};
 use client::{

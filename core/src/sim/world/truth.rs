@@ -7,12 +7,13 @@ use super::network::{Content, Packet, PacketId};
 use super::node::BrokerNode;
 use crate::broker::{Broker, ReplicaState};
 use crate::disk::DirId;
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::sim::invariants::scan;
 use crate::trace::NodeId;
 use crate::types::{BrokerId, NO_EPOCH, Offset, TopicPartition};
 use crate::view::{
-    BatchList, BatchSpan, BrokerView, ClientView, ClusterView, ReplicaView, RoleView, StoredView,
+    BatchList, BatchSpan, BrokerView, ClientView, ClusterView, ReplicaView, RoleView, StoredView, TreeView,
+    Watched,
 };
 
 /// The log directory that worlds have.
@@ -22,7 +23,7 @@ const DIR: DirId = 0;
 const NOBODY: i32 = -1;
 
 /// What brokers and clients know themselves; packets are compared by [`World::packets_under_way`], logs by
-/// [`true_batches`], the coordination service's part by [`true_stored`].
+/// [`true_batches`], the coordination service's part by [`true_stored`] and [`true_tree`].
 pub fn true_state(world: &World) -> ClusterView {
     ClusterView {
         brokers: world.brokers().map(|node| (node.id, broker(node))).collect(),
@@ -122,6 +123,25 @@ pub fn true_stored(world: &World) -> Option<StoredView> {
     let nodes = service.tree().iter();
     let nodes = nodes.filter_map(|(path, node)| Some((&**path, std::str::from_utf8(&node.data).ok()?)));
     Some(StoredView::of(nodes))
+}
+
+/// What hangs on sessions there; `None` while the service is down.
+pub fn true_tree(world: &World) -> Option<TreeView> {
+    let service = world.coordination().service.as_ref()?;
+    let mut tree = TreeView::default();
+    for (path, node) in service.tree().iter() {
+        let data = std::str::from_utf8(&node.data).unwrap_or_default();
+        tree.put(path, data, node.stat.ephemeral_owner);
+    }
+    let connected: OrderedSet<_> = service.connected_sessions().collect();
+    for (session, timeout_ms) in service.sessions() {
+        tree.open(session, timeout_ms, connected.contains(&session));
+    }
+    for watched in [Watched::Controller, Watched::BrokerIds] {
+        let watchers = service.watchers(watched.path(), watched.is_of_children());
+        tree.watches.extend(watchers.map(|session| (watched, session)));
+    }
+    Some(tree)
 }
 
 impl World {

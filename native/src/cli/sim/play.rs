@@ -11,6 +11,7 @@ use highwater_core::sim::script::{Line, Player, Script};
 use highwater_core::sim::story::{Prediction, Told};
 use highwater_core::sim::{Story, Teller, World};
 use highwater_core::stage::{self, Picture, Stage, StageOptions};
+use highwater_core::types::TopicPartition;
 use highwater_core::view::ClusterView;
 use serde_json::json;
 
@@ -248,14 +249,17 @@ fn picture(player: &Player) -> Picture {
         .map_or(Picture::default(), |teller| teller.story().picture)
 }
 
-/// Every element of the stage, and nothing before there is a partition.
+/// Every element of the stage, and nothing before there is a partition, unless the tree is to be seen.
 fn described(picture: Picture, view: &ClusterView, cut_since: usize) -> Vec<String> {
-    let options = stage::subject(view).map(|partition| StageOptions {
-        partition,
-        most_columns: stage::MOST_COLUMNS,
-        cut_since,
-        picture,
-    });
+    let none_yet = || (picture == Picture::Tree).then(|| TopicPartition::new("", 0));
+    let options = stage::subject(view)
+        .or_else(none_yet)
+        .map(|partition| StageOptions {
+            partition,
+            most_columns: stage::MOST_COLUMNS,
+            cut_since,
+            picture,
+        });
     options.map_or(Vec::new(), |options| Stage::of(view, &options).describe())
 }
 

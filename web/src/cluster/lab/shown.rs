@@ -58,7 +58,7 @@ impl ClusterLab {
         SideView {
             heading: heading.to_owned(),
             note: match run.picture() {
-                Picture::Replicas => outcome::outcome(run, facts, &stage),
+                Picture::Replicas | Picture::Tree => outcome::outcome(run, facts, &stage),
                 Picture::Producer => None,
             },
             stage,

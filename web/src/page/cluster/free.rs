@@ -36,7 +36,7 @@ pub fn view(lab: &ClusterLab, wishes: &Wishes) -> Html {
                 <Choose name="What to do" button="Do it" wishes={wishes.clone()} choices={choices} />
             </div>
             <div class="line">
-                if lab.picture() == Picture::Replicas {
+                if lab.picture() != Picture::Producer {
                     <Choose name="What to look for" button="Jump to the next" wishes={wishes.clone()} choices={JUMPS.map(jump).to_vec()} />
                     { copy("Copy the picture as SVG", lab.svg()) }
                 }

@@ -16,7 +16,7 @@ use yew::prelude::*;
 /// Columns that the stylesheet has places for.
 const MOST_COLUMNS: usize = 12;
 /// Colours of leader epochs, which then begin again.
-const EPOCHS: i32 = 6;
+pub const EPOCHS: i32 = 6;
 
 /// Which offsets are columns.
 #[derive(Clone, Copy, PartialEq, Eq)]

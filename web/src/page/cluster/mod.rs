@@ -3,9 +3,10 @@
 //! Everything shown is of a run of the core, played by [`highwater_lab::cluster`]; here it is only drawn.
 //!
 //! Reading order: [`side`] one run; [`grid`] the log grid; [`map`] the map, [`places`] where things stand on it, [`flight`]
-//! what flies; [`producer`] the other picture, [`tune`] what can be set otherwise in it; [`play`] time on the
-//! screen; [`free`] what the reader can do alone, [`panels`] what lies below the picture then, [`code`] what
-//! decided a fact; [`figure`] the same in a page of the book.
+//! what flies; [`tree`] what hangs on sessions; [`producer`] the other picture, [`tune`] what can be set
+//! otherwise in it; [`items`] what both are made of; [`play`] time on the screen; [`free`] what the reader can
+//! do alone, [`panels`] what lies below the picture then, [`code`] what decided a fact; [`figure`] the same in
+//! a page of the book.
 
 mod code;
 pub mod figure;
@@ -14,12 +15,14 @@ mod free;
 mod grid;
 #[cfg(not(target_arch = "wasm32"))]
 mod group;
+mod items;
 mod map;
 mod panels;
 mod places;
 mod play;
 mod producer;
 mod side;
+mod tree;
 mod tune;
 
 use std::rc::Rc;
@@ -60,6 +63,8 @@ const WIDE_PX: u32 = 900;
 /// What the picture's signs mean.
 const LEGEND: &str = "HW: high watermark, what is below it this replica knows to be safe (solid border). \
     LEO: the end of its log. Small number and colour: leader epoch. ✓: a producer was told.";
+const TREES_LEGEND: &str = "A dashed node hangs on its broker's session and goes with it. An eye is a watch: its broker is told once, \
+    of the next change. Small number and colour: leader epoch.";
 const PRODUCERS_LEGEND: &str =
     "A box is a batch, a piece of it a record. It goes out when it is full or has waited for linger.ms.";
 
@@ -97,6 +102,7 @@ pub fn Scene(props: &Props) -> Html {
     let wishes = state.dispatcher();
     let legend = lab.is_story().then(|| match lab.picture() {
         Picture::Replicas => LEGEND,
+        Picture::Tree => TREES_LEGEND,
         Picture::Producer => PRODUCERS_LEGEND,
     });
     let picture = html! {
@@ -183,6 +189,7 @@ fn use_shown_focus(state: &UseReducerHandle<State>, root: &Element) {
         Some((_, _, true)) => browser::show(&root, ".bytes h2"),
         Some((true, ..)) => {
             gloo::utils::window().scroll_to_with_x_and_y(0.0, 0.0);
+            browser::show(&root, ".tree .focus");
             browser::show(&root, ".replica.focus .label, .producer .focus");
         }
         _ => {}

@@ -7,20 +7,7 @@ use highwater_core::stage::ProducerPicture;
 use highwater_core::stage::producer::{Queue, Sender, Station, Waiting};
 use yew::prelude::*;
 
-/// What all that can be pointed at has in common.
-struct Items<'a> {
-    focus: &'a dyn Fn(&str) -> bool,
-}
-
-impl Items<'_> {
-    fn item(&self, class: &'static str, key: String, say: String, tab: bool, content: Html) -> Html {
-        let focus = if (self.focus)(&key) { " focus" } else { "" };
-        html! {
-            <div class={format!("{class}{focus}")} role="img" aria-label={say} data-say={key} data-rove=""
-                tabindex={if tab { "0" } else { "-1" }}>{ content }</div>
-        }
-    }
-}
+use super::items::Items;
 
 /// `stop`: Tab leads into this picture.
 pub fn view(picture: &ProducerPicture, stop: bool, focus: &dyn Fn(&str) -> bool) -> Html {

@@ -8,6 +8,7 @@ use super::grid::{self, Columns};
 use super::map::{Map, SharedStage};
 use super::places::Size;
 use super::producer;
+use super::tree;
 
 /// Of the map; lower where there are controls below it.
 const MAP: Size = Size {
@@ -105,9 +106,18 @@ impl Side<'_> {
     fn grid(self) -> Html {
         let columns = Columns::of(&self.side.stage, room(self.width));
         let is_pointed_at = |key: &str| self.is_pointed_at(key);
-        let picture = match &self.side.stage.producer {
-            Some(shown) => producer::view(shown, self.stop, &is_pointed_at),
-            None => grid::view(&self.side.stage, columns, self.stop, &is_pointed_at),
+        let stage = &self.side.stage;
+        let picture = match (&stage.producer, &stage.tree) {
+            (Some(shown), _) => producer::view(shown, self.stop, &is_pointed_at),
+            (None, Some(shown)) => html! {
+                <>
+                    { tree::view(shown, self.stop, &is_pointed_at) }
+                    if !stage.rows.is_empty() {
+                        { grid::view(stage, columns, false, &is_pointed_at) }
+                    }
+                </>
+            },
+            (None, None) => grid::view(stage, columns, self.stop, &is_pointed_at),
         };
         html! {
             <div class="grid-side">

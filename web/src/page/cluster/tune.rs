@@ -8,9 +8,9 @@ use yew::prelude::*;
 
 use super::Wishes;
 
-/// Nothing where the picture is of replicas.
+/// Nothing where the picture is of no producer.
 pub fn view(lab: &ClusterLab, wishes: &Wishes) -> Html {
-    if lab.picture() == Picture::Replicas {
+    if lab.picture() != Picture::Producer {
         return Html::default();
     }
     let dial = |dial: &Dial| {

@@ -4,7 +4,7 @@ use super::{Player, tell};
 use crate::ordered::OrderedSet;
 use crate::sim::World;
 use crate::sim::world::network::PacketId;
-use crate::sim::world::{true_batches, true_state, true_stored};
+use crate::sim::world::{true_batches, true_state, true_stored, true_tree};
 use crate::trace::{Event, EventId, Fact};
 use crate::types::{BrokerId, TopicPartition};
 use crate::view::{BatchList, BatchSpan};
@@ -26,7 +26,15 @@ impl Player {
                 | Fact::ReplicaOpened { partition, .. } => {
                     logs.insert((id.node as BrokerId, partition.clone()));
                 }
-                Fact::CoordinationChanged { .. } | Fact::CoordinationOpened { .. } => is_tree_changed = true,
+                Fact::CoordinationChanged { .. }
+                | Fact::CoordinationOpened { .. }
+                | Fact::SessionOpened { .. }
+                | Fact::SessionResumed { .. }
+                | Fact::SessionDisconnected { .. }
+                | Fact::SessionClosed { .. }
+                | Fact::SessionExpired { .. }
+                | Fact::WatchSet { .. }
+                | Fact::WatchFired { .. } => is_tree_changed = true,
                 _ => {}
             }
             let last = self.known.get(&cause.node).copied().unwrap_or(0);
@@ -54,6 +62,9 @@ impl Player {
                 "the facts tell {:?}, stored is {stored:?}",
                 self.view.stored
             ));
+        }
+        if is_tree_changed && let Some(tree) = true_tree(world).filter(|tree| *tree != self.view.tree) {
+            return Err(format!("the facts tell {:?}, there is {tree:?}", self.view.tree));
         }
         let there = world.packets_under_way();
         let differs = |id: &&PacketId| match (self.view.packets.get(*id), there.get(*id)) {

@@ -253,7 +253,7 @@ impl World {
         if is_multi && node.lose_answer == Some(broker) {
             node.lose_answer = None;
             node.clients.remove(&client);
-            self.drive_service(ServiceInput::Disconnected { client }, EventId::NONE);
+            self.drive_service(ServiceInput::Disconnected { client }, cause);
             return self.say(broker, life, client, Word::Closed, cause);
         }
         self.say(broker, life, client, word, cause);

@@ -128,12 +128,21 @@ impl Bell {
         self.more.notify_one();
     }
 
-    fn wait_for(&self, times: usize) {
-        let rung = self.rung.lock().unwrap();
-        let waited = self
-            .more
-            .wait_timeout_while(rung, ACKNOWLEDGED_WITHIN, |rung| *rung < times);
-        assert!(!waited.unwrap().1.timed_out(), "no acknowledgements");
+    /// Waits for so many; false if none came for long.
+    fn wait_for(&self, times: usize) -> bool {
+        let mut rung = self.rung.lock().unwrap();
+        while *rung < times {
+            let before = *rung;
+            let waited = self
+                .more
+                .wait_timeout_while(rung, ACKNOWLEDGED_WITHIN, |rung| *rung == before);
+            let (now, waited) = waited.unwrap();
+            if waited.timed_out() {
+                return false;
+            }
+            rung = now;
+        }
+        true
     }
 }
 
@@ -300,8 +309,10 @@ fn kill_under_load(rounds: u32, seed: u64) {
             let mut client = WireClient::connect(&address);
             let admin = &mut admin;
             scope.spawn(move || admin.work_until_killed(&mut client));
-            bell.wait_for(strikes_after);
+            let rang = bell.wait_for(strikes_after);
+            // The others write until it is gone.
             broker.kill();
+            assert!(rang, "no acknowledgements");
         });
         broker.restart();
         let mut client = WireClient::connect(&broker.address());

@@ -35,8 +35,6 @@ pub(super) enum Step {
     Word(Box<WordUnderWay>),
     /// Groups that are being made ready.
     Groups(GettingReady),
-    /// Groups that are coordinated here no more.
-    ForgetGroups,
     /// A ListGroups that has groups left.
     ListGroups(Box<Listing>),
 }
@@ -87,9 +85,8 @@ impl State {
                 self.word_done(cx, *under_way);
                 None
             }
-            Step::Groups(_) | Step::ForgetGroups | Step::ListGroups(_) if !FULL => None,
+            Step::Groups(_) | Step::ListGroups(_) if !FULL => None,
             Step::Groups(ready) => (!self.groups_step(cx, ready, budget)).then_some(Step::Groups(ready)),
-            Step::ForgetGroups => (!self.groups_forget_step(cx, budget)).then_some(Step::ForgetGroups),
             Step::ListGroups(mut listing) => {
                 if !self.list_step(&mut listing, budget) {
                     return Some(Step::ListGroups(listing));

@@ -70,6 +70,12 @@ impl Controller {
         }
     }
 
+    /// All partitions of lost brokers are decided.
+    pub(super) fn loss_decided(&mut self, cx: &mut Cx, lost: &[BrokerId]) {
+        self.deletions.brokers_lost(lost);
+        self.go_on_deleting(cx);
+    }
+
     /// These replicas serve no more: another leads, and the ISR shrinks.
     fn replicas_offline(&mut self, cx: &mut Cx, name: &TopicPartition, gone: &[BrokerId]) {
         self.elect_if_missing(cx, name);
@@ -126,6 +132,12 @@ impl Controller {
             self.batch.update(name);
         }
         self.resume_move(cx, name, Some(come));
+    }
+
+    /// All partitions of brokers that came are decided.
+    pub(super) fn coming_decided(&mut self, cx: &mut Cx, come: &[BrokerId]) {
+        self.deletions.brokers_come(come);
+        self.go_on_deleting(cx);
     }
 
     /// A broker was told something and has answered.

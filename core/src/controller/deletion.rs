@@ -5,14 +5,9 @@
 //! said that it did, the topic's nodes go and last the mark. Until then the name is taken, so a topic
 //! of that name never meets old files.
 //!
-//! How the deletions under way stand is looked at topic by topic, in steps ([`passes`](super::passes)); a
-//! topic is looked at whole, as it is made whole.
-//!
 //! A replica whose broker is away, or could not delete, holds the deletion up until its broker comes.
 //! A partition that moves is deleted where it is and where it was going.
 
-use std::collections::VecDeque;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use super::replica_state::ReplicaState;
@@ -30,46 +25,10 @@ use crate::types::{BrokerId, Millis, PartitionIndex, TopicPartition};
 /// A replica of a topic that is being deleted.
 type Replica = (PartitionIndex, BrokerId);
 
-/// Which deletions are looked at.
-#[derive(Clone, Debug)]
-pub(super) enum DeletionPass {
-    /// Of these topics, which are left.
-    Of(VecDeque<Arc<str>>),
-    /// All of them, behind this topic: these brokers are in another state now.
-    All {
-        brokers: Vec<BrokerId>,
-        state: ReplicaState,
-        behind: Option<Arc<str>>,
-    },
-}
-
-impl DeletionPass {
-    pub fn of(topics: impl IntoIterator<Item = Arc<str>>) -> Self {
-        Self::Of(topics.into_iter().collect())
-    }
-
-    pub fn lost(brokers: Vec<BrokerId>) -> Self {
-        Self::all(brokers, ReplicaState::DeletionIneligible)
-    }
-
-    pub fn come(brokers: Vec<BrokerId>) -> Self {
-        Self::all(brokers, ReplicaState::Offline)
-    }
-
-    fn all(brokers: Vec<BrokerId>, state: ReplicaState) -> Self {
-        Self::All {
-            brokers,
-            state,
-            behind: None,
-        }
-    }
-}
-
 /// The deletions under way, and who waits for their end.
 #[derive(Clone, Debug, Default)]
 pub struct Deletions {
-    /// `None`: the topic is marked, and no broker is told yet.
-    topics: OrderedMap<Arc<str>, Option<OrderedMap<Replica, ReplicaState>>>,
+    topics: OrderedMap<Arc<str>, OrderedMap<Replica, ReplicaState>>,
     waiting: Vec<Waiting>,
 }
 
@@ -87,32 +46,28 @@ impl Deletions {
         self.topics.contains_key(topic)
     }
 
-    /// The replicas of the topic, once brokers are told.
-    fn replicas(&mut self, topic: &str) -> Option<&mut OrderedMap<Replica, ReplicaState>> {
-        self.topics.get_mut(topic)?.as_mut()
+    pub fn brokers_lost(&mut self, lost: &[BrokerId]) {
+        self.step_where(ReplicaState::DeletionIneligible, |broker| lost.contains(&broker));
     }
 
-    /// What these brokers have of the topic is in another state.
-    fn step_all(&mut self, topic: &str, brokers: &[BrokerId], next: ReplicaState) {
-        for ((_, broker), state) in self.replicas(topic).into_iter().flatten() {
-            if brokers.contains(broker) {
+    pub fn brokers_come(&mut self, come: &[BrokerId]) {
+        self.step_where(ReplicaState::Offline, |broker| come.contains(&broker));
+    }
+
+    fn step_where(&mut self, next: ReplicaState, of: impl Fn(BrokerId) -> bool) {
+        let replicas = self.topics.values_mut().flatten();
+        for ((_, broker), state) in replicas {
+            if of(*broker) {
                 *state = state.step(next);
             }
         }
     }
 
     fn step(&mut self, name: &TopicPartition, broker: BrokerId, next: ReplicaState) {
-        let replicas = self.replicas(&name.topic);
-        if let Some(state) = replicas.and_then(|replicas| replicas.get_mut(&(name.partition, broker))) {
+        let topic = self.topics.get_mut(&name.topic);
+        if let Some(state) = topic.and_then(|topic| topic.get_mut(&(name.partition, broker))) {
             *state = state.step(next);
         }
-    }
-
-    /// The first topic by name behind this one.
-    fn behind(&self, topic: Option<&Arc<str>>) -> Option<Arc<str>> {
-        let from = topic.map_or(Bound::Unbounded, |topic| Bound::Excluded(topic.clone()));
-        let mut rest = self.topics.range::<Arc<str>, _>((from, Bound::Unbounded));
-        rest.next().map(|(name, _)| name.clone())
     }
 
     pub fn next_at(&self) -> Option<Millis> {
@@ -197,89 +152,61 @@ impl Controller {
     /// These topics are marked: nobody sees them any more, and their files go.
     pub(super) fn start_deleting(&mut self, cx: &mut Cx, names: &[Arc<str>]) {
         for name in names {
-            if self.image.topic_even_deleting(name).is_none() {
+            let Some(topic) = self.image.topic_even_deleting(name).cloned() else {
                 // Its node cannot be read, so nobody knows whose files should go.
                 continue;
-            }
+            };
             note(cx, || ControlFact::TopicDeletionStarted {
                 topic: name.to_string(),
             });
-            self.deletions.topics.insert(name.clone(), None);
+            let mut replicas = OrderedMap::new();
+            for (index, partition) in (0..).zip(&topic.partitions) {
+                self.batch.update(&TopicPartition::new(name.clone(), index));
+                replicas.extend(
+                    partition
+                        .replicas
+                        .iter()
+                        .map(|broker| ((index, *broker), ReplicaState::Offline)),
+                );
+            }
+            self.deletions.topics.insert(name.clone(), replicas);
         }
         self.forget_wishes_for(names);
-        self.ask_to_go_on_deleting(cx, names.iter().cloned());
+        self.go_on_deleting(cx);
     }
 
-    /// Looks at deletions until `budget` partitions are looked at; true when the pass is over.
-    pub(super) fn deletion_step(&mut self, cx: &mut Cx, pass: &mut DeletionPass, budget: &mut usize) -> bool {
-        while *budget > 0 {
-            let next = match pass {
-                DeletionPass::Of(topics) => topics.pop_front(),
-                DeletionPass::All { behind, .. } => self.deletions.behind(behind.as_ref()),
+    /// Tells brokers to delete what can be deleted now, and ends what is deleted.
+    pub(super) fn go_on_deleting(&mut self, cx: &mut Cx) {
+        let names: Vec<Arc<str>> = self.deletions.topics.keys().cloned().collect();
+        for name in names {
+            let Some(replicas) = self.deletions.topics.get(&name) else {
+                continue;
             };
-            let Some(name) = next else {
-                return true;
-            };
-            if let DeletionPass::All {
-                brokers,
-                state,
-                behind,
-            } = pass
-            {
-                self.deletions.step_all(&name, brokers, *state);
-                *behind = Some(name.clone());
+            let waiting = replicas
+                .iter()
+                .filter(|(_, state)| **state == ReplicaState::Offline);
+            let waiting: Vec<Replica> = waiting.map(|(replica, _)| *replica).collect();
+            for (index, broker) in waiting {
+                let partition = TopicPartition::new(name.clone(), index);
+                let next = match self.is_online(broker, &partition) {
+                    true => ReplicaState::DeletionStarted,
+                    false => ReplicaState::DeletionIneligible,
+                };
+                self.deletions.step(&partition, broker, next);
+                if next == ReplicaState::DeletionStarted {
+                    self.batch.stop_replica(broker, &partition, true);
+                }
             }
-            let topic = self.image.topic_even_deleting(&name);
-            let partitions = topic.map_or(0, |topic| topic.partitions.len());
-            *budget = budget.saturating_sub(partitions.max(1));
-            self.go_on_deleting(cx, &name);
-        }
-        false
-    }
-
-    /// Tells brokers to delete what can be deleted now of the topic, and ends what is deleted.
-    fn go_on_deleting(&mut self, cx: &mut Cx, name: &Arc<str>) {
-        if self.deletions.topics.get(name).is_some_and(Option::is_none) {
-            self.begin_deleting(name);
-        }
-        let Some(replicas) = self.deletions.replicas(name) else {
-            return;
-        };
-        let waiting = replicas
-            .iter()
-            .filter(|(_, state)| **state == ReplicaState::Offline);
-        let waiting: Vec<Replica> = waiting.map(|(replica, _)| *replica).collect();
-        for (index, broker) in waiting {
-            let partition = TopicPartition::new(name.clone(), index);
-            let next = match self.is_online(broker, &partition) {
-                true => ReplicaState::DeletionStarted,
-                false => ReplicaState::DeletionIneligible,
-            };
-            self.deletions.step(&partition, broker, next);
-            if next == ReplicaState::DeletionStarted {
-                self.batch.stop_replica(broker, &partition, true);
+            let replicas = self.deletions.topics.get(&name);
+            let is_done = replicas.is_some_and(|replicas| {
+                replicas
+                    .values()
+                    .all(|state| state.may_become(ReplicaState::NonExistent))
+            });
+            if is_done {
+                self.end_deletion(cx, &name);
             }
         }
-        let is_done = self.deletions.replicas(name).is_some_and(|replicas| {
-            replicas
-                .values()
-                .all(|state| state.may_become(ReplicaState::NonExistent))
-        });
-        if is_done {
-            self.end_deletion(cx, name);
-        }
-    }
-
-    /// Every broker is to forget the topic, and who holds a replica to delete its files.
-    fn begin_deleting(&mut self, name: &Arc<str>) {
-        let topic = self.image.topic_even_deleting(name).cloned();
-        let mut replicas = OrderedMap::new();
-        for (index, partition) in (0..).zip(topic.iter().flat_map(|topic| &topic.partitions)) {
-            self.batch.update(&TopicPartition::new(name.clone(), index));
-            let offline = |broker: &BrokerId| ((index, *broker), ReplicaState::Offline);
-            replicas.extend(partition.replicas.iter().map(offline));
-        }
-        self.deletions.topics.insert(name.clone(), Some(replicas));
     }
 
     pub(super) fn replicas_stopped(&mut self, cx: &mut Cx, broker: BrokerId, answer: &StopReplicaResponse) {
@@ -291,12 +218,7 @@ impl Controller {
             };
             self.deletions.step(&stopped.partition, broker, next);
         }
-        let stopped = answer.partitions.iter().map(|stopped| &stopped.partition.topic);
-        let deleting: OrderedSet<&Arc<str>> =
-            stopped.filter(|topic| self.deletions.contains(topic)).collect();
-        if !deleting.is_empty() {
-            self.ask_to_go_on_deleting(cx, deleting.into_iter().cloned());
-        }
+        self.go_on_deleting(cx);
     }
 
     /// Every file is gone: so are the nodes, and the name is free.

@@ -1,18 +1,13 @@
 //! Elections that somebody asks for: a client, a tool, or the balance of leaders.
 
-use std::collections::VecDeque;
-
 use super::balance::Tally;
 use super::partition_state::PartitionState;
 use super::passes::PassFor;
-use super::{CallerToken, Controller, Level};
+use super::{Controller, Level};
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
-use crate::metadata::{PartitionImage, nodes};
+use crate::metadata::nodes;
 use crate::ordered::OrderedMap;
-use crate::protocol::StrBytes;
-use crate::protocol::messages::elect_leaders_response::{PartitionResult, ReplicaElectionResult};
-use crate::protocol::messages::{ElectLeadersResponse, message};
 use crate::trace::ElectionReason;
 use crate::types::{Millis, TopicPartition};
 
@@ -35,85 +30,21 @@ impl ElectionKind {
     }
 }
 
-/// Elections of a client under way.
-#[derive(Clone, Debug)]
-pub(super) struct ElectionPass {
-    pub caller: CallerToken,
-    kind: ElectionKind,
-    /// No partition is named: all are meant.
-    pub all: bool,
-    /// Those that are named and not decided yet.
-    left: VecDeque<TopicPartition>,
-    results: OrderedMap<TopicPartition, Result<(), Refused>>,
-}
-
-/// What came of elections, as a client hears it.
-pub fn elections_answer(results: OrderedMap<TopicPartition, Result<(), Refused>>) -> ElectLeadersResponse {
-    let mut topics: Vec<ReplicaElectionResult> = Vec::new();
-    for (name, result) in results {
-        let row = message(|row: &mut PartitionResult| {
-            row.partition_id = name.partition;
-            let refused = result.as_ref().err();
-            row.error_code = refused.map_or(0, |refused| refused.code.code());
-            row.error_message = refused.and_then(|refused| refused.message.as_deref().map(StrBytes::from));
-        });
-        match topics.last_mut() {
-            Some(topic) if *topic.topic == *name.topic => topic.partition_result.push(row),
-            _ => topics.push(message(|topic: &mut ReplicaElectionResult| {
-                topic.topic = StrBytes::from(&*name.topic);
-                topic.partition_result = vec![row];
-            })),
-        }
-    }
-    message(|answer: &mut ElectLeadersResponse| answer.replica_election_results = topics)
-}
-
 impl Controller {
-    /// Elects leaders of these partitions, or of all (`None`), and answers what came of each.
+    /// Elects leaders of these partitions, or of all (`None`); each with what came of it.
     pub fn elect_leaders(
         &mut self,
         cx: &mut Cx,
-        caller: CallerToken,
         kind: ElectionKind,
-        named: Option<Vec<TopicPartition>>,
-    ) {
-        let elections = ElectionPass {
-            caller,
-            kind,
-            all: named.is_none(),
-            left: named.unwrap_or_default().into(),
-            results: OrderedMap::new(),
-        };
-        self.ask_for_pass(cx, PassFor::ElectFor(elections));
-        self.work(cx);
-    }
-
-    /// The next of those that are named, as many as `budget` allows; true when none is left.
-    pub(super) fn elect_named(&mut self, cx: &mut Cx, pass: &mut ElectionPass, budget: &mut usize) -> bool {
-        let count = pass.left.len().min(*budget);
-        *budget -= count;
-        for name in pass.left.drain(..count) {
-            let result = self.elect_leader(cx, pass.kind, &name);
-            pass.results.insert(name, result);
-        }
-        pass.left.is_empty()
-    }
-
-    /// One of all: only what was needed is told.
-    pub(super) fn elect_among_all(&mut self, cx: &mut Cx, pass: &mut ElectionPass, name: &TopicPartition) {
-        if !self.partition(name).is_some_and(PartitionImage::has_state) {
-            return;
-        }
-        let result = self.elect_leader(cx, pass.kind, name);
-        let was_needed = !matches!(&result, Err(refused) if refused.code == ErrorCode::ElectionNotNeeded);
-        if was_needed {
-            pass.results.insert(name.clone(), result);
-        }
-    }
-
-    pub(super) fn answer_elections(&mut self, cx: &mut Cx, pass: ElectionPass) {
-        self.seal_round(cx);
-        self.say_answer(pass.caller, elections_answer(pass.results));
+        partitions: Option<Vec<TopicPartition>>,
+    ) -> OrderedMap<TopicPartition, Result<(), Refused>> {
+        let partitions =
+            partitions.unwrap_or_else(|| self.partitions_where(|_, partition| partition.has_state()));
+        let results = partitions.into_iter().map(|name| {
+            let result = self.elect_leader(cx, kind, &name);
+            (name, result)
+        });
+        results.collect()
     }
 
     fn elect_leader(
@@ -164,9 +95,8 @@ impl Controller {
         let wish: Result<Option<nodes::NamedPartitions>, _> = nodes::read(&self.mirror, PATH);
         match wish {
             Ok(Some(wish)) => {
-                // No more than one node can name.
-                for name in wish.partitions {
-                    match self.elect_leader(cx, ElectionKind::Preferred, &name) {
+                for (name, result) in self.elect_leaders(cx, ElectionKind::Preferred, Some(wish.partitions)) {
+                    match result {
                         Err(why) if why.code != ErrorCode::ElectionNotNeeded => {
                             self.say(
                                 Level::Error,

@@ -36,6 +36,20 @@ impl Controller {
         self.is_alive(broker) && !failed
     }
 
+    /// Partitions of topics that are not being deleted for which this holds.
+    pub(super) fn partitions_where(
+        &self,
+        wanted: impl Fn(&TopicPartition, &PartitionImage) -> bool,
+    ) -> Vec<TopicPartition> {
+        let topics = self.image.topics();
+        let all = topics.flat_map(|topic| {
+            let each = (0..).zip(&topic.partitions);
+            each.map(|(index, partition)| (TopicPartition::new(topic.name.clone(), index), partition))
+        });
+        let wanted = all.filter(|(name, partition)| wanted(name, partition));
+        wanted.map(|(name, _)| name).collect()
+    }
+
     /// Finds a leader for the partition, if it is new or offline.
     pub(super) fn elect_if_missing(&mut self, cx: &mut Cx, name: &TopicPartition) {
         let is_online = |broker| self.is_online(broker, name);

@@ -46,7 +46,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub use channels::TellId;
-pub use elections::{ElectionKind, elections_answer};
+pub use elections::ElectionKind;
 pub use tell::ControlRequest;
 
 use crate::config::BrokerConfig;

@@ -14,20 +14,14 @@
 use std::sync::Arc;
 
 use super::election;
-use super::passes::PassFor;
 use super::reassignment::{Assignment, without};
-use super::{CallerToken, Controller, Level, note};
+use super::{Controller, Level, note};
 use crate::coordination::Multi;
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::placement::UsableBroker;
 use crate::metadata::{NO_LEADER, nodes, topics};
 use crate::ordered::OrderedMap;
-use crate::protocol::StrBytes;
-use crate::protocol::messages::list_partition_reassignments_response::{
-    OngoingPartitionReassignment, OngoingTopicReassignment,
-};
-use crate::protocol::messages::{ListPartitionReassignmentsResponse, message};
 use crate::trace::{ControlFact, ElectionReason};
 use crate::types::{BrokerId, TopicPartition};
 
@@ -218,6 +212,7 @@ impl Controller {
             replicas: target.clone(),
         });
         self.forget_wish(std::slice::from_ref(name));
+        self.go_on_deleting(cx);
     }
 
     /// Replicas that are wanted no more, in the middle of a move: out of the ISR, and their files go.
@@ -264,55 +259,16 @@ impl Controller {
         }
     }
 
-    /// Answers which of these partitions move, or which of all.
-    pub fn list_moves(&mut self, cx: &mut Cx, caller: CallerToken, named: Option<Vec<TopicPartition>>) {
-        match named {
-            // No more than a request can name.
-            Some(named) => {
-                let there = |name: &TopicPartition| self.image.topic(&name.topic).is_some();
-                let named = named.iter().filter(|name| there(name));
-                let moves = named.filter_map(|name| self.move_of(name)).collect();
-                self.answer_moves(cx, caller, moves);
-            }
-            None => {
-                self.ask_for_pass(cx, PassFor::ListMoves(caller, OrderedMap::new()));
-                self.work(cx);
-            }
-        }
-    }
-
-    /// The partition's move, if it moves.
-    pub(super) fn move_of(&self, name: &TopicPartition) -> Option<(TopicPartition, Assignment)> {
-        let moving = self.partition(name)?;
-        let assignment = || (name.clone(), Assignment::of(moving));
-        moving.is_reassigning().then(assignment)
-    }
-
-    pub(super) fn answer_moves(
-        &mut self,
-        cx: &mut Cx,
-        caller: CallerToken,
-        moves: OrderedMap<TopicPartition, Assignment>,
-    ) {
-        let mut topics: Vec<OngoingTopicReassignment> = Vec::new();
-        for (name, assignment) in moves {
-            let row = message(|row: &mut OngoingPartitionReassignment| {
-                row.partition_index = name.partition;
-                row.replicas = assignment.replicas;
-                row.adding_replicas = assignment.adding;
-                row.removing_replicas = assignment.removing;
-            });
-            match topics.last_mut() {
-                Some(topic) if *topic.name == *name.topic => topic.partitions.push(row),
-                _ => topics.push(message(|topic: &mut OngoingTopicReassignment| {
-                    topic.name = StrBytes::from(&*name.topic);
-                    topic.partitions = vec![row];
-                })),
-            }
-        }
-        let answer = message(|answer: &mut ListPartitionReassignmentsResponse| answer.topics = topics);
-        self.seal_round(cx);
-        self.say_answer(caller, answer);
+    /// The moves under way, of these partitions or of all.
+    pub fn reassignments(&self, wanted: Option<&[TopicPartition]>) -> OrderedMap<TopicPartition, Assignment> {
+        let moving = self.partitions_where(|name, partition| {
+            partition.is_reassigning() && wanted.is_none_or(|wanted| wanted.contains(name))
+        });
+        let assignments = moving.into_iter().filter_map(|name| {
+            let assignment = Assignment::of(self.partition(&name)?);
+            Some((name, assignment))
+        });
+        assignments.collect()
     }
 
     /// Takes partitions out of `/admin/reassign_partitions`.

@@ -1,9 +1,8 @@
 //! What concerns every partition, done in steps.
 //!
 //! A controller that takes the office over, brokers that are lost, come or want to stop, a directory that
-//! failed, a setting under which somebody may lead, a client that asks for elections or for the moves under
-//! way: each asks for a look at all partitions, a *pass* over the topics by name. The topics that are being
-//! deleted have passes of their own. The event that asks for it does the first partitions at once, and
+//! failed, a setting under which somebody may lead: each asks for a look at all partitions, a *pass* over
+//! the topics by name. The event that asks for it does the first partitions at once, and
 //! [`Controller::work`] goes on with the rest, so that nothing else waits for all of it. In a cluster of
 //! less than [`PARTITIONS_A_STEP`] partitions everything is done at once.
 //!
@@ -12,23 +11,18 @@
 //! for all partitions before it counts as back, and is told what it holds when all of it is decided.
 //!
 //! Invariants
-//! - a step looks at no more than [`PARTITIONS_A_STEP`] partitions, but at a topic that is deleted whole
+//! - a step looks at no more than [`PARTITIONS_A_STEP`] partitions
 //! - passes are over in the order in which they were asked for
 //! - a broker that came is told nothing before it is told everything
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use super::balance::Tally;
 use super::brokers::Registered;
-use super::deletion::DeletionPass;
-use super::elections::ElectionPass;
-use super::reassignment::Assignment;
 use super::tell::Part;
 use super::{CallerToken, Controller};
 use crate::cx::Cx;
-use crate::full::FULL;
-use crate::ordered::{OrderedMap, OrderedSet};
+use crate::ordered::OrderedSet;
 use crate::trace::EventId;
 use crate::types::{BrokerId, TopicPartition};
 
@@ -54,12 +48,6 @@ pub(super) enum PassFor {
     },
     /// Somebody may lead now who could not before.
     Elect,
-    /// A client asks for elections.
-    ElectFor(ElectionPass),
-    /// A client asks which partitions move; those that were found.
-    ListMoves(CallerToken, OrderedMap<TopicPartition, Assignment>),
-    /// Deletions go on.
-    Delete(DeletionPass),
     /// A directory of these brokers has failed: which replicas lay in it is asked.
     DirectoriesFailed(OrderedSet<BrokerId>),
     /// How the leaders are spread.
@@ -121,8 +109,7 @@ impl Passes {
     pub fn abandon(&mut self) -> Vec<CallerToken> {
         let passes = std::mem::take(&mut self.queue).into_iter();
         let waits = passes.filter_map(|pass| match pass.what {
-            PassFor::Leave { caller, .. } | PassFor::ListMoves(caller, _) => Some(caller),
-            PassFor::ElectFor(elections) => Some(elections.caller),
+            PassFor::Leave { caller, .. } => Some(caller),
             _ => None,
         });
         waits.collect()
@@ -145,20 +132,6 @@ impl Controller {
     /// Asks for a pass, behind those that were asked for before; the step of this event may begin it.
     pub(super) fn ask_for_pass(&mut self, cx: &Cx, what: PassFor) {
         self.passes.queue.push_back(Pass::new(what, cx.cause));
-    }
-
-    /// The deletions of these topics are looked at; the ones that wait for it are looked at together.
-    pub(super) fn ask_to_go_on_deleting(&mut self, cx: &Cx, topics: impl IntoIterator<Item = Arc<str>>) {
-        if let Some(Pass {
-            what: PassFor::Delete(DeletionPass::Of(waiting)),
-            cause,
-            ..
-        }) = self.passes.queue.back_mut()
-            && *cause == cx.cause
-        {
-            return waiting.extend(topics);
-        }
-        self.ask_for_pass(cx, PassFor::Delete(DeletionPass::of(topics)));
     }
 
     /// Before all others, as the rest of the one that is just over.
@@ -195,10 +168,6 @@ impl Controller {
                 }
                 return names.is_empty();
             }
-            PassFor::ElectFor(elections) if !elections.all => {
-                return self.elect_named(cx, elections, budget);
-            }
-            PassFor::Delete(deletions) => return self.deletion_step(cx, deletions, budget),
             _ => {}
         }
         let names = self.partitions_from(&pass.next, *budget, false);
@@ -224,8 +193,6 @@ impl Controller {
                 }
             }
             PassFor::Elect => self.elect_if_missing(cx, name),
-            PassFor::ElectFor(elections) => self.elect_among_all(cx, elections, name),
-            PassFor::ListMoves(_, moves) => moves.extend(self.move_of(name)),
             PassFor::DirectoriesFailed(brokers) => self.ask_what_failed(name, brokers),
             PassFor::Balance(tally) => {
                 if let Some(partition) = self.partition(name) {
@@ -236,7 +203,6 @@ impl Controller {
             PassFor::Serve
             | PassFor::Registered(_)
             | PassFor::Preferred(_)
-            | PassFor::Delete(_)
             | PassFor::Everything(_)
             | PassFor::Replicas(_) => {}
         }
@@ -263,27 +229,23 @@ impl Controller {
                     self.go_on_with(cx, PassFor::Lost(lost));
                 }
             }
-            PassFor::Lost(lost) => self.go_on_with(cx, PassFor::Delete(DeletionPass::lost(lost))),
+            PassFor::Lost(lost) => self.loss_decided(cx, &lost),
             PassFor::Come(come) => {
-                for broker in come.iter().rev() {
-                    self.go_on_with(cx, PassFor::Everything(*broker));
+                self.coming_decided(cx, &come);
+                for broker in come.into_iter().rev() {
+                    self.go_on_with(cx, PassFor::Everything(broker));
                 }
-                self.go_on_with(cx, PassFor::Delete(DeletionPass::come(come)));
             }
             PassFor::Leave {
                 caller, remaining, ..
             } => self.answer_leaving(cx, caller, Ok(remaining)),
-            PassFor::ElectFor(elections) => self.answer_elections(cx, elections),
-            PassFor::ListMoves(caller, moves) if FULL => self.answer_moves(cx, caller, moves),
             PassFor::Balance(tally) => {
                 let names = self.imbalanced(tally);
                 self.go_on_with(cx, PassFor::Preferred(names.into()));
             }
             PassFor::Elect
             | PassFor::DirectoriesFailed(_)
-            | PassFor::ListMoves(..)
             | PassFor::Preferred(_)
-            | PassFor::Delete(_)
             | PassFor::Everything(_)
             | PassFor::Replicas(_) => {}
         }

@@ -19,8 +19,7 @@
 //! - the state is the replay of the log, and of nothing else that has to survive
 //! - an answer that speaks of records leaves when the high watermark has passed them, never before, and
 //!   every waiting answer leaves once: with its success, or with the error that ended the wait
-//! - who loses the leadership decides nothing in the shard any more; whoever waits there hears
-//!   NOT_COORDINATOR, and it is forgotten step by step
+//! - who loses the leadership forgets the shard; whoever waits there hears NOT_COORDINATOR
 //! - while the log is being read nothing is decided: COORDINATOR_LOAD_IN_PROGRESS
 
 mod runtime;
@@ -95,9 +94,8 @@ pub trait Shard: Clone + fmt::Debug {
     /// is true the shard decides; until then it is called again.
     fn loaded(&mut self, turn: &mut Turn<Self>, at_once: usize) -> bool;
 
-    /// The leadership is lost: answers every request that the shard itself has parked and forgets what it
-    /// holds, so many things at once, each taken from `budget`. It is called until it is true.
-    fn unloaded(&mut self, turn: &mut Turn<Self>, budget: &mut usize) -> bool;
+    /// The leadership is lost: every request that the shard itself has parked is to be answered.
+    fn unloaded(&mut self, turn: &mut Turn<Self>);
 
     /// The records of a [`Turn::write_then`] are committed, or will not be.
     fn settled(&mut self, turn: &mut Turn<Self>, then: Self::Then, outcome: Result<(), ErrorCode>);

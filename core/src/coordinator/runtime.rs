@@ -9,7 +9,6 @@ use crate::error::ErrorCode;
 use crate::log::BatchRead;
 use crate::ordered::OrderedMap;
 use crate::record::compression::Compression;
-use crate::trace::EventId;
 use crate::types::{LeaderEpoch, Millis, PartitionIndex};
 
 /// An answer that is due.
@@ -27,8 +26,6 @@ pub struct WriteSettings {
 #[derive(Clone, Debug)]
 pub struct Coordinators<S: Shard> {
     slots: OrderedMap<PartitionIndex, Slot<S>>,
-    /// Shards of partitions that are led here no more, until all who wait for them have heard so; with why.
-    leaving: VecDeque<(Slot<S>, EventId)>,
     answers: VecDeque<Answered<S>>,
     settings: WriteSettings,
 }
@@ -37,7 +34,6 @@ impl<S: Shard> Default for Coordinators<S> {
     fn default() -> Self {
         Self {
             slots: OrderedMap::new(),
-            leaving: VecDeque::new(),
             answers: VecDeque::new(),
             settings: WriteSettings::default(),
         }
@@ -51,32 +47,16 @@ impl<S: Shard> Coordinators<S> {
 
     /// This broker leads the partition from now on. The log is to be read and given to
     /// [`loaded_batches`](Self::loaded_batches), then [`loaded`](Self::loaded) said until it is true.
-    pub fn elected(&mut self, cx: &Cx, partition: PartitionIndex, epoch: LeaderEpoch, empty: S) {
+    pub fn elected(&mut self, cx: &mut Cx, partition: PartitionIndex, epoch: LeaderEpoch, empty: S) {
         self.resigned(cx, partition);
         self.slots.insert(partition, Slot::new(epoch, empty));
     }
 
-    /// This broker leads the partition no more: its shard decides nothing any more. [`unload`](Self::unload)
-    /// is to be called then.
-    pub fn resigned(&mut self, cx: &Cx, partition: PartitionIndex) {
-        let slot = self.slots.remove(&partition);
-        self.leaving.extend(slot.map(|slot| (slot, cx.cause)));
-    }
-
-    /// Whoever waits for a shard that is led here no more hears NOT_COORDINATOR, and the shard is forgotten,
-    /// about `budget` things at once. True when nothing of any is left.
-    pub fn unload(&mut self, cx: &mut Cx, budget: &mut usize) -> bool {
-        let before = cx.cause;
-        while *budget > 0
-            && let Some((slot, cause)) = self.leaving.front_mut()
-        {
-            cx.cause = *cause;
-            if slot.unload(cx, &mut self.answers, budget) {
-                self.leaving.pop_front();
-            }
+    /// This broker leads the partition no more: whoever waits for its shard hears NOT_COORDINATOR.
+    pub fn resigned(&mut self, cx: &mut Cx, partition: PartitionIndex) {
+        if let Some(slot) = self.slots.remove(&partition) {
+            slot.unload(cx, &mut self.answers);
         }
-        cx.cause = before;
-        self.leaving.is_empty()
     }
 
     /// In which leader epoch the shard lives, if there is one.

@@ -305,22 +305,19 @@ impl<S: Shard> Slot<S> {
         }
     }
 
-    /// The leadership is lost. What would be written now is another's to decide. True when nothing is left.
-    pub fn unload(&mut self, cx: &mut Cx, answers: &mut VecDeque<Answered<S>>, budget: &mut usize) -> bool {
+    /// The leadership is lost. What would be written now is another's to decide.
+    pub fn unload(mut self, cx: &mut Cx, answers: &mut VecDeque<Answered<S>>) {
         let code = ErrorCode::NotCoordinator;
         let mut turn = Turn::new(cx, &mut self.timers);
-        let count = self.waiting.len().min(*budget);
-        *budget -= count;
-        for waiting in self.waiting.drain(..count) {
+        for waiting in self.waiting {
             match waiting.wait {
                 Wait::Answer(token, _) => turn.answer(token, Err(code)),
                 Wait::Shard(then) => self.shard.settled(&mut turn, then, Err(code)),
             }
         }
-        let is_over = self.waiting.is_empty() && self.shard.unloaded(&mut turn, budget);
+        self.shard.unloaded(&mut turn);
         answers.extend(turn.answers);
         let later = turn.answers_when_committed.into_iter();
         answers.extend(later.map(|(token, _)| (token, Err(code))));
-        is_over
     }
 }

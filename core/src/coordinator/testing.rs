@@ -111,17 +111,11 @@ impl<S: Shard> World<S> {
     }
 
     pub fn elected(&mut self, epoch: i32, empty: S) {
-        self.with(|coordinators, cx, _| {
-            coordinators.elected(cx, 0, epoch, empty);
-            assert!(coordinators.unload(cx, &mut { usize::MAX }));
-        });
+        self.with(|coordinators, cx, _| coordinators.elected(cx, 0, epoch, empty));
     }
 
     pub fn resigned(&mut self) {
-        self.with(|coordinators, cx, _| {
-            coordinators.resigned(cx, 0);
-            assert!(coordinators.unload(cx, &mut { usize::MAX }));
-        });
+        self.with(|coordinators, cx, _| coordinators.resigned(cx, 0));
     }
 
     pub fn load(&mut self) {

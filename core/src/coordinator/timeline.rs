@@ -129,12 +129,6 @@ impl<K: Clone + Ord, V> TimelineMap<K, V> {
         }
     }
 
-    /// Forgets one key, whatever it says; false when there is none. Only for a map that nobody reads any more.
-    pub fn forget_one(&mut self) -> bool {
-        self.changed.pop_front();
-        self.entries.pop_first().is_some()
-    }
-
     /// How many keys there are, those that are going included.
     pub fn len(&self) -> usize {
         self.entries.len()

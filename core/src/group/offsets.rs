@@ -49,11 +49,6 @@ impl Offsets {
         }
     }
 
-    /// Forgets one offset; false when there is none. Only when nobody reads them any more.
-    pub(super) fn forget_one(&mut self) -> bool {
-        self.stored.forget_one()
-    }
-
     pub(super) fn end_transaction(&mut self, producer: ProducerId, committed: bool) {
         let pending = self.pending.remove(&producer).unwrap_or_default();
         for (key, stored) in pending.into_iter().filter(|_| committed) {

@@ -332,26 +332,20 @@ impl Shard for GroupShard {
         true
     }
 
-    fn unloaded(&mut self, turn: &mut Turn<Self>, budget: &mut usize) -> bool {
+    fn unloaded(&mut self, turn: &mut Turn<Self>) {
         let code = ErrorCode::NotCoordinator;
-        while *budget > 0 {
-            *budget -= 1;
-            if let Some((_, mut group)) = self.groups.pop_first() {
-                let members: Vec<Arc<str>> = group.members.keys().cloned().collect();
-                for member in &members {
-                    group.answer_join(turn, member, Joined::refused(member, code));
-                    group.answer_sync(turn, member, Synced::refused(code));
-                }
-            } else if !self.offsets.forget_one() {
-                turn.cx.emit(|| {
-                    Fact::Group(GroupFact::CoordinatorUnloaded {
-                        partition: self.partition,
-                    })
-                });
-                return true;
+        for group in self.groups.values_mut() {
+            let members: Vec<Arc<str>> = group.members.keys().cloned().collect();
+            for member in &members {
+                group.answer_join(turn, member, Joined::refused(member, code));
+                group.answer_sync(turn, member, Synced::refused(code));
             }
         }
-        false
+        turn.cx.emit(|| {
+            Fact::Group(GroupFact::CoordinatorUnloaded {
+                partition: self.partition,
+            })
+        });
     }
 
     fn settled(&mut self, turn: &mut Turn<Self>, then: Then, outcome: Result<(), ErrorCode>) {

@@ -65,14 +65,16 @@ pub fn change(
             answer(controller, cx, caller, outcome);
         }
         RequestBody::ElectLeaders(body) => {
-            elect_leaders(controller, cx, caller, body);
+            let response = elect_leaders(controller, cx, body);
+            controller.answer(cx, caller, response);
         }
         RequestBody::AlterPartitionReassignments(body) if FULL => {
             let response = alter_partition_reassignments(controller, cx, body);
             controller.answer(cx, caller, response);
         }
         RequestBody::ListPartitionReassignments(body) if FULL => {
-            list_partition_reassignments(controller, cx, caller, body);
+            let response = list_partition_reassignments(controller, body);
+            controller.answer(cx, caller, response);
         }
         _ => {}
     }

@@ -1,24 +1,27 @@
 //! ElectLeaders: decided by the controller alone.
 
-use crate::controller::{CallerToken, Controller, ElectionKind, elections_answer};
+use super::text;
+use crate::controller::{Controller, ElectionKind};
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
+use crate::metadata::Decide;
+use crate::ordered::OrderedMap;
+use crate::protocol::StrBytes;
+use crate::protocol::messages::elect_leaders_response::{PartitionResult, ReplicaElectionResult};
 use crate::protocol::messages::{ElectLeadersRequest, ElectLeadersResponse, message};
 use crate::types::TopicPartition;
 
 /// Elects leaders of the partitions that are named, or of all: of those only what was needed is told.
-/// The answer leaves when what the controller decided is acknowledged.
+/// The answer may leave when what the controller decided is acknowledged.
 pub fn elect_leaders(
     controller: &mut Controller,
     cx: &mut Cx,
-    caller: CallerToken,
     request: &ElectLeadersRequest,
-) {
+) -> ElectLeadersResponse {
     let Some(kind) = ElectionKind::from_wire(request.election_type) else {
-        let answer = message(|answer: &mut ElectLeadersResponse| {
+        return message(|answer: &mut ElectLeadersResponse| {
             answer.error_code = ErrorCode::InvalidRequest.code();
         });
-        return controller.answer(cx, caller, answer);
     };
     let named = request.topic_partitions.as_ref().map(|topics| {
         let names = topics.iter().flat_map(|topic| {
@@ -27,7 +30,33 @@ pub fn elect_leaders(
         });
         names.collect()
     });
-    controller.elect_leaders(cx, caller, kind, named);
+    let all = named.is_none();
+    let mut results = controller.elect_leaders(cx, kind, named);
+    controller.seal(cx);
+    if all {
+        let was_needed = |result: &Result<(), Refused>| !matches!(result, Err(refused) if refused.code == ErrorCode::ElectionNotNeeded);
+        results.retain(|_, result| was_needed(result));
+    }
+    answer(results)
+}
+
+fn answer(results: OrderedMap<TopicPartition, Result<(), Refused>>) -> ElectLeadersResponse {
+    let mut topics: Vec<ReplicaElectionResult> = Vec::new();
+    for (name, result) in results {
+        let row = message(|row: &mut PartitionResult| {
+            row.partition_id = name.partition;
+            row.error_code = result.as_ref().err().map_or(0, |refused| refused.code.code());
+            row.error_message = result.as_ref().err().and_then(text);
+        });
+        match topics.last_mut() {
+            Some(topic) if *topic.topic == *name.topic => topic.partition_result.push(row),
+            _ => topics.push(message(|topic: &mut ReplicaElectionResult| {
+                topic.topic = StrBytes::from(&*name.topic);
+                topic.partition_result = vec![row];
+            })),
+        }
+    }
+    message(|answer: &mut ElectLeadersResponse| answer.replica_election_results = topics)
 }
 
 /// First version that can refuse the whole request, so also one that names no partition.
@@ -44,7 +73,7 @@ pub(super) fn refused(
         let partitions = topic.partitions.iter();
         partitions.map(|index| (TopicPartition::new(&*topic.topic, *index), Err(refused.clone())))
     });
-    let mut answer = elections_answer(names.collect());
+    let mut answer = answer(names.collect());
     if version >= FIRST_WITH_ERROR {
         answer.error_code = refused.code.code();
     }
@@ -55,7 +84,6 @@ pub(super) fn refused(
 mod tests {
     use super::*;
     use crate::controller::tests::office::Office;
-    use crate::protocol::ResponseBody;
     use crate::protocol::messages::elect_leaders_request::TopicPartitions;
 
     fn ask(
@@ -75,11 +103,8 @@ mod tests {
                 named.iter().map(topic).collect()
             });
         });
-        office.with(|controller, cx| elect_leaders(controller, cx, 7, &request));
+        let answer = office.with(|controller, cx| elect_leaders(controller, cx, &request));
         office.run();
-        let Some(ResponseBody::ElectLeaders(answer)) = office.answers.remove(&7) else {
-            panic!("{:?}", office.answers);
-        };
         let rows = answer.replica_election_results.iter().flat_map(|topic| {
             topic.partition_result.iter().map(|row| {
                 let name = format!("{}-{}", topic.topic, row.partition_id);

@@ -1,18 +1,22 @@
 //! AlterPartitionReassignments and ListPartitionReassignments (KIP-455): decided by the controller alone.
 
 use super::text;
+use crate::controller::Controller;
 use crate::controller::reassignment::Assignment;
-use crate::controller::{CallerToken, Controller};
 use crate::cx::Cx;
 use crate::error::{ErrorCode, Refused};
 use crate::metadata::Decide;
+use crate::protocol::StrBytes;
 use crate::protocol::messages::alter_partition_reassignments_request::ReassignablePartition;
 use crate::protocol::messages::alter_partition_reassignments_response::{
     ReassignablePartitionResponse, ReassignableTopicResponse,
 };
+use crate::protocol::messages::list_partition_reassignments_response::{
+    OngoingPartitionReassignment, OngoingTopicReassignment,
+};
 use crate::protocol::messages::{
     AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
-    ListPartitionReassignmentsRequest, message,
+    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, message,
 };
 use crate::types::TopicPartition;
 
@@ -95,28 +99,41 @@ pub(super) fn refused(
     })
 }
 
-/// Answers the moves under way, of the partitions that are named or of all; what does not move is left out.
+/// The moves under way, of the partitions that are named or of all; what does not move is left out.
 pub fn list_partition_reassignments(
-    controller: &mut Controller,
-    cx: &mut Cx,
-    caller: CallerToken,
+    controller: &Controller,
     request: &ListPartitionReassignmentsRequest,
-) {
-    let named = request.topics.as_ref().map(|topics| {
+) -> ListPartitionReassignmentsResponse {
+    let named: Option<Vec<TopicPartition>> = request.topics.as_ref().map(|topics| {
         let names = topics.iter().flat_map(|topic| {
             let partitions = topic.partition_indexes.iter();
             partitions.map(|index| TopicPartition::new(&*topic.name, *index))
         });
         names.collect()
     });
-    controller.list_moves(cx, caller, named);
+    let mut topics: Vec<OngoingTopicReassignment> = Vec::new();
+    for (name, assignment) in controller.reassignments(named.as_deref()) {
+        let row = message(|row: &mut OngoingPartitionReassignment| {
+            row.partition_index = name.partition;
+            row.replicas = assignment.replicas;
+            row.adding_replicas = assignment.adding;
+            row.removing_replicas = assignment.removing;
+        });
+        match topics.last_mut() {
+            Some(topic) if *topic.name == *name.topic => topic.partitions.push(row),
+            _ => topics.push(message(|topic: &mut OngoingTopicReassignment| {
+                topic.name = StrBytes::from(&*name.topic);
+                topic.partitions = vec![row];
+            })),
+        }
+    }
+    message(|answer: &mut ListPartitionReassignmentsResponse| answer.topics = topics)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::controller::tests::office::Office;
-    use crate::protocol::ResponseBody;
     use crate::protocol::messages::alter_partition_reassignments_request::ReassignableTopic;
     use crate::types::BrokerId;
 
@@ -139,13 +156,9 @@ mod tests {
     }
 
     /// `partition: replicas + adding - removing`
-    fn moving(office: &mut Office) -> Vec<String> {
-        let request = ListPartitionReassignmentsRequest::default();
-        office.with(|controller, cx| list_partition_reassignments(controller, cx, 7, &request));
-        office.run();
-        let Some(ResponseBody::ListPartitionReassignments(answer)) = office.answers.remove(&7) else {
-            panic!("{:?}", office.answers);
-        };
+    fn moving(office: &Office) -> Vec<String> {
+        let answer =
+            list_partition_reassignments(&office.controller, &ListPartitionReassignmentsRequest::default());
         let rows = answer.topics.iter().flat_map(|topic| &topic.partitions);
         let shown = rows.map(|row| {
             let (adding, removing) = (&row.adding_replicas, &row.removing_replicas);
@@ -182,11 +195,11 @@ mod tests {
             alter(&mut office, 0, Some(&[3]), false),
             "INVALID_REPLICATION_FACTOR The replication factor is changed from 2 to 1"
         );
-        assert!(moving(&mut office).is_empty());
+        assert!(moving(&office).is_empty());
         assert_eq!(alter(&mut office, 0, Some(&[3, 4]), false), "NONE ");
-        assert_eq!(moving(&mut office), ["0: [3, 4, 1, 2] + [3, 4] - [1, 2]"]);
+        assert_eq!(moving(&office), ["0: [3, 4, 1, 2] + [3, 4] - [1, 2]"]);
         assert_eq!(alter(&mut office, 0, None, true), "NONE ");
-        assert!(moving(&mut office).is_empty());
+        assert!(moving(&office).is_empty());
         assert_eq!(office.state("a", 0), "1 2 [1, 2] of [1, 2]");
     }
 }

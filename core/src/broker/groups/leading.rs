@@ -2,9 +2,8 @@
 //! (`GroupCoordinatorService.onElection`, `onResignation`).
 //!
 //! A partition that this broker comes to lead is read from its first record, a piece at a time, and then its
-//! groups are made ready, some at a time; clients hear COORDINATOR_LOAD_IN_PROGRESS meanwhile. One that it
-//! leads no more decides nothing from then on; whoever waits for it hears NOT_COORDINATOR, and its groups are
-//! forgotten, some at a time.
+//! groups are made ready, some at a time; clients hear COORDINATOR_LOAD_IN_PROGRESS meanwhile. One that it leads no more is forgotten at once, and
+//! whoever waits for it hears NOT_COORDINATOR.
 
 use crate::broker::State;
 use crate::broker::jobs::JobFor;
@@ -53,8 +52,6 @@ impl State {
         self.groups.loading.insert(index, Some(cursor));
         let empty = GroupShard::new(index, self.groups.settings.clone());
         self.with_groups(cx, index, |groups, cx, _| groups.elected(cx, index, epoch, empty));
-        // Of an earlier epoch there may be one here.
-        self.run_or_queue(cx, Step::ForgetGroups);
         self.groups_read_on(cx, index);
     }
 
@@ -67,14 +64,6 @@ impl State {
         self.groups.led.remove(&index);
         self.groups.loading.remove(&index);
         self.with_groups(cx, index, |groups, cx, _| groups.resigned(cx, index));
-        self.run_or_queue(cx, Step::ForgetGroups);
-    }
-
-    /// Forgets about `budget` groups of partitions that are led here no more; true when none is left.
-    pub(in crate::broker) fn groups_forget_step(&mut self, cx: &mut Cx, budget: &mut usize) -> bool {
-        // Of no partition in particular: nothing is appended.
-        let is_over = self.with_groups(cx, 0, |groups, cx, _| groups.unload(cx, budget));
-        is_over.unwrap_or(true)
     }
 
     /// The partition has moved: more may be committed, or there is more to read.

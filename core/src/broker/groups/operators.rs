@@ -36,10 +36,6 @@ const DEAD: &str = "Dead";
 const GROUP_OPERATIONS: i32 = 0b1101_0100_1000;
 
 /// A ListGroups under way. What happens meanwhile is seen in the partitions that are still to come.
-///
-/// Its answer is gathered step by step and encoded in one call: it is one frame, which has no more than
-/// 2^31 bytes, since the protocol knows no answer in parts. What is left to do for a group then is to
-/// copy its name and state.
 #[derive(Clone, Debug)]
 pub(in crate::broker) struct Listing {
     caller: Caller,

@@ -313,7 +313,7 @@ fn a_partition_moves_when_the_new_replicas_have_caught_up() {
         heard.contains(&"1: StopReplica a-0 delete".to_owned()),
         "{heard:?}"
     );
-    assert!(office.moving().is_empty());
+    assert!(office.controller.reassignments(None).is_empty());
 
     start(&mut office, Some(&[1])).unwrap();
     start(&mut office, None).unwrap();

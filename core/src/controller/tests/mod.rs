@@ -1,6 +1,5 @@
 //! Events in, decisions out, against a tree that serves reads, multis and watches.
 
-mod asked;
 mod events;
 mod losses;
 pub(crate) mod office;

@@ -2,8 +2,7 @@
 
 use super::office::{Office, name};
 use crate::controller::passes::PARTITIONS_A_STEP;
-use crate::controller::{ControlRequest, ControllerEvent, ElectionKind};
-use crate::metadata::Decide;
+use crate::controller::{ControlRequest, ControllerEvent};
 use crate::ordered::OrderedSet;
 use crate::protocol::ResponseBody;
 use crate::protocol::control::ControlledShutdownRequest;
@@ -165,100 +164,6 @@ fn who_resigns_in_the_middle_does_no_more_of_it() {
     office.next_controller();
     office.run();
     assert!(states(&office).iter().all(|state| state.starts_with("2 0 ")));
-}
-
-#[test]
-fn elections_that_a_client_asks_for_are_held_in_steps_and_answered_when_all_are() {
-    let mut office = office(A_STEP);
-    for lost in [2, 3, 1] {
-        office.kill(&[lost]);
-        office.run();
-    }
-    office.register(2);
-    office.run();
-    assert!(states(&office)[0].starts_with("-1 "), "{:?}", states(&office));
-    office.with(|controller, cx| controller.elect_leaders(cx, 9, ElectionKind::Unclean, None));
-    assert_eq!(decided_by_steps(&mut office), [3, 3, 2]);
-    office.run();
-    assert!(states(&office).iter().all(|state| state.starts_with("2 ")));
-    let Some(ResponseBody::ElectLeaders(answer)) = office.answers.remove(&9) else {
-        panic!("{:?}", office.answers);
-    };
-    let topics = answer.replica_election_results.iter();
-    let rows: Vec<(&str, usize)> = topics
-        .map(|topic| (&*topic.topic, topic.partition_result.len()))
-        .collect();
-    assert_eq!(rows, [("a", 5), ("b", 3)]);
-    // Those that are named are many steps too.
-    let named = (0..5).map(|index| name("a", index)).collect();
-    office.with(|controller, cx| controller.elect_leaders(cx, 9, ElectionKind::Preferred, Some(named)));
-    assert!(office.controller.has_work());
-    office.run();
-    assert!(office.answers.contains_key(&9));
-}
-
-#[test]
-fn the_moves_under_way_are_looked_for_in_steps() {
-    let mut office = office(A_STEP);
-    for name in [name("a", 1), name("b", 2)] {
-        for target in [&[3, 1][..], &[3, 1, 2]] {
-            office.with(|controller, cx| {
-                controller.reassign(cx, &name, Some(target)).unwrap();
-                controller.seal(cx);
-            });
-            office.run();
-        }
-    }
-    office.with(|controller, cx| controller.list_moves(cx, 9, None));
-    let mut steps = 1;
-    while office.controller.has_work() {
-        assert!(!office.answers.contains_key(&9), "not before all are looked at");
-        office.work();
-        steps += 1;
-    }
-    assert_eq!(steps, 3);
-    assert!(office.answers.contains_key(&9));
-    assert_eq!(office.moving(), ["a-1", "b-2"]);
-}
-
-#[test]
-fn topics_are_deleted_in_steps_of_about_so_many_partitions() {
-    let mut office = office(A_STEP);
-    let replicas: &[BrokerId] = &[2, 3];
-    for topic in ["c", "d", "e"] {
-        office.create(topic, &[replicas; 2]).unwrap();
-    }
-    office.run();
-    office.told.clear();
-    office.mute.insert(3);
-    let topics = ["b", "c", "d", "e"];
-    topics.iter().for_each(|topic| office.delete(topic));
-    office.run();
-    let stopped = office.told.iter().filter_map(|(broker, word)| match word {
-        ControlRequest::StopReplica(word) if *broker == 2 => Some(word),
-        _ => None,
-    });
-    let names = stopped.map(|word| word.topics.iter().map(|topic| topic.name.to_string()).collect());
-    assert_eq!(
-        names.collect::<Vec<String>>(),
-        ["b", "cd", "e"],
-        "a topic is looked at whole: b has three partitions, the others two each"
-    );
-    let left = |office: &Office| {
-        let there = topics
-            .iter()
-            .filter(|topic| office.tree.exists(&format!("/brokers/topics/{topic}")));
-        there.count()
-    };
-    assert_eq!(left(&office), 4, "a broker has not deleted its replicas");
-    office.kill(&[3]);
-    office.run();
-    assert_eq!(left(&office), 4);
-    office.mute.clear();
-    office.register(3);
-    office.run();
-    assert_eq!(left(&office), 0);
-    assert!(office.tree.exists("/brokers/topics/a"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::coordinator::testing::token;
 use crate::error::ErrorCode;
 use crate::group::listing::Filter;
-use crate::group::request::{Answer, Join, Joined};
+use crate::group::request::Answer;
 
 fn listed(groups: &Groups, states: &[&str], types: &[&str]) -> usize {
     let filter = Filter::new(states.iter().copied(), types.iter().copied());
@@ -81,35 +81,4 @@ fn groups_are_made_ready_a_few_at_a_time_and_then_serve() {
         assert_eq!(step(&mut groups), served);
     }
     assert_eq!(listed(&groups, &[], &[]), 5);
-}
-
-#[test]
-fn groups_are_forgotten_a_few_at_a_time_and_who_waits_hears_so() {
-    let mut groups = groups();
-    for number in 0..5 {
-        groups.join(Join {
-            group: format!("g{number}").into(),
-            can_be_told_its_id: false,
-            ..join("")
-        });
-    }
-    assert!(groups.joined().is_empty(), "they wait for more members");
-    let mut commit = commit_of("", -1, &[("t", 0, 5)], 1_000);
-    commit.group = "z".into();
-    commit.offsets[0].0.group = "z".into();
-    groups.commit(commit);
-    groups.world.answers();
-    groups
-        .world
-        .with(|coordinators, cx, _| coordinators.resigned(cx, 0));
-    // Six groups and an offset, two at a time; that nothing is left is seen by the next look.
-    for (heard, is_over) in [(2, false), (2, false), (1, false), (0, true)] {
-        let unloaded = groups
-            .world
-            .with(|coordinators, cx, _| coordinators.unload(cx, &mut { 2 }));
-        let joined = groups.joined();
-        let gone = |(_, joined): &(u32, Joined)| joined.error == ErrorCode::NotCoordinator;
-        assert!(joined.iter().all(gone), "{joined:?}");
-        assert_eq!((joined.len(), unloaded), (heard, is_over));
-    }
 }

@@ -358,7 +358,7 @@ const MUTATIONS_OF_THE_TREE: [(&str, &str); 4] = [
 #[tokio::test]
 async fn a_fault_of_the_trees_picture_is_noticed() {
     let page = Page::open().await;
-    without_motion(&page).await;
+    page.without_motion().await;
     let start = lab("who-leads");
     let lab = start.after(Wish::GoTo(start.place().moment_steps[2]));
     for (what, mutation) in MUTATIONS_OF_THE_TREE {
